@@ -1,0 +1,26 @@
+// headStages: the n x m matrices of one head, derived from a trace on demand; stageMatrix: any stage by name.
+#pragma once
+
+#include "core/attention/trace.h"
+
+namespace headscope {
+
+struct HeadStages {
+    Matrix scores, scaled, masked, weights; // (n, m)
+    Matrix output;                          // (n, d_v)
+};
+
+// Only the wanted ones are filled. Under softmax-queries all rows are computed together.
+HeadStages headStages(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, HeadWanted wanted);
+
+// The matrix of one stage: shared where the trace keeps it, else derived. K and V are those of the query head's KV head.
+SharedMatrix stageMatrix(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage);
+
+// False where the scenario has no such matrix: embedding_key in self-attention, contribution and norms without W_O.
+bool stageAvailable(const AttentionTrace& trace, Stage stage);
+bool stageAvailable(const Scenario& scenario, Stage stage);
+
+// A wrong rule's matrix minus the right one's. `right` is the same scenario without rules, traced.
+Matrix difference(const Matrix& a, const Matrix& b); // equal shapes; -inf minus -inf is 0
+
+} // namespace headscope

@@ -1,0 +1,51 @@
+// trace: Scenario -> AttentionTrace, layer by layer. A trace keeps only what is linear in n; the n x m matrices of a head are
+// derived on demand (head_stages.h) by the same function.
+#pragma once
+
+#include "core/attention/scenario.h"
+
+#include <functional>
+#include <stop_token>
+
+namespace headscope {
+
+// What one layer computed. Shapes: n queries, m keys.
+struct LayerTrace {
+    SharedMatrix x;           // (n, d_model): what W_Q multiplies
+    SharedMatrix y;           // (m, d_model of Y): what W_K and W_V multiply; the same object as x in self-attention
+    SharedMatrix projectionQ; // (n, h*d_k)
+    SharedMatrix projectionK; // (m, h_kv*d_k)
+    SharedMatrix projectionV; // (m, h_kv*d_v)
+    SharedMatrix q;           // after RoPE; the same object as projectionQ without it
+    SharedMatrix k;
+    SharedMatrix v;
+    SharedMatrix concat;      // (n, h*d_v), switched-off heads 0
+    SharedMatrix output;      // (n, d_out), before the residual
+    SharedMatrix hidden;      // (n, d_model): the next layer's input
+    SharedMatrix meanWeights; // (n, m), only under the rule average-heads; else null
+    std::vector<bool> emptyRows; // n: fully masked
+};
+
+struct AttentionTrace {
+    Scenario scenario;
+    Embedding embedding;    // of the query text
+    Embedding embeddingKey; // of the key text; equal to `embedding` in self-attention
+    std::vector<std::shared_ptr<const LayerTrace>> layers;
+    KeyMask mask;
+    const Backend* backend = nullptr;
+    int reusedLayers = 0;
+    double milliseconds = 0; // of computing
+
+    const LayerTrace& layer(LayerIndex l) const { return *layers[static_cast<std::size_t>(l.value)]; }
+    const ModelConfig& config() const { return scenario.model->config(); }
+};
+using SharedTrace = std::shared_ptr<const AttentionTrace>;
+
+using Progress = std::function<void(double fraction)>;
+
+// previous: layers whose inputs are the same objects and whose options are equal are taken from it (bitwise equal to a full run).
+// Throws InputError when the scenario does not fit (validate), Cancelled when stop is requested.
+SharedTrace trace(const Scenario& scenario, const Backend& backend, const AttentionTrace* previous = nullptr,
+                  std::stop_token stop = {}, const Progress& progress = {});
+
+} // namespace headscope

@@ -1,0 +1,31 @@
+// Tokenizer: text -> TokenSequence, a pure function. Word tokenizers live here; subword tokenizers will implement the same
+// interface. Called by: opening a scenario, the sentence bar, `headscope tokens`.
+#pragma once
+
+#include "core/text/token.h"
+
+#include <memory>
+#include <string_view>
+
+namespace headscope {
+
+class Tokenizer {
+public:
+    virtual ~Tokenizer() = default;
+    virtual std::string name() const = 0;
+    // Accepts any valid UTF-8, the empty text too. Throws InputError with the byte offset on invalid UTF-8.
+    virtual TokenSequence tokenize(std::string_view text) const = 0;
+};
+
+// Words and single punctuation marks (ICU word boundaries, spaces dropped), case kept, nothing added; id = order of first
+// appearance. With a vocabulary, id = place in it, and a word outside it is an InputError that lists the words.
+std::shared_ptr<const Tokenizer> makeWordTokenizer(std::vector<std::string> vocabulary = {});
+
+// Throws InputError naming the byte offset of the first byte that is not valid UTF-8.
+void requireUtf8(std::string_view text, std::string_view what);
+// True when the text has at least one character that is neither white space nor a control or format character.
+bool hasVisibleCharacter(std::string_view text);
+// True when the token is one punctuation mark or symbol (ICU general category P or S).
+bool isPunctuation(std::string_view utf8);
+
+} // namespace headscope
