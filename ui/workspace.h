@@ -1,0 +1,59 @@
+// Workspace: the only thing in the program that changes, and it changes by replacing one value with another.
+// Owns scenario, view, trace and the undo stack; computes in the background, latest wins. Every widget reads values from it
+// and asks it for new ones; no widget changes another widget.
+#pragma once
+
+#include "core/attention/trace.h"
+#include "core/attention/view.h"
+#include "ui/trace_runner.h"
+
+#include <QObject>
+#include <QString>
+#include <QUndoStack>
+
+namespace headscope {
+
+class Workspace : public QObject {
+    Q_OBJECT
+public:
+    explicit Workspace(QObject* parent = nullptr);
+
+    // The document, as the user has it now.
+    const Scenario& scenario() const { return m_scenario; }
+    const View& view() const { return m_view; }
+    // What was last computed: may be older than the scenario while busy(); null before the first result.
+    const SharedTrace& trace() const { return m_trace; }
+    // The same scenario without class rules, when it has some; null otherwise. For wrong / right / difference.
+    const SharedTrace& rightTrace() const { return m_rightTrace; }
+    bool busy() const { return m_runner.busy(); }
+    QUndoStack* undoStack() { return &m_undo; }
+
+    // One undoable step with a name ("Set W_Q[2, 1] to 0.25"). Steps with the same mergeId >= 0 in a row become one
+    // (a dragged cell); a step that changes nothing is dropped.
+    void edit(const QString& name, Scenario next, int mergeId = -1);
+    // Opens another document: clears the undo stack.
+    void reset(Scenario scenario, View view = {});
+    void setView(View view); // clamps to what the model has; no undo
+    void cancel();           // stops computing; the last trace stays
+
+    // The trace's matrix of the view's stage for one head; cached for the shown head. Null before the first result.
+    SharedMatrix stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const;
+
+signals:
+    void scenarioChanged(); // at once, before computing
+    void traceChanged();    // a new result is there
+    void viewChanged();
+    void busyChanged(bool busy);
+    void progressChanged(double fraction);
+    void failed(const QString& sentence); // computing failed; the last trace stays
+private:
+    void compute();
+
+    Scenario m_scenario;
+    View m_view;
+    SharedTrace m_trace, m_rightTrace;
+    QUndoStack m_undo;
+    TraceRunner m_runner;
+};
+
+} // namespace headscope
