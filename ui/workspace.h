@@ -37,7 +37,7 @@ public:
     void setView(View view); // clamps to what the model has; no undo
     void cancel();           // stops computing; the last trace stays
 
-    // The trace's matrix of a stage for one head; cached for the shown head. Null before the first result and for what the
+    // The trace's matrix of a stage for one head; the last few are kept. Null before the first result and for what the
     // trace does not have.
     SharedMatrix stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const;
 
@@ -61,13 +61,12 @@ private:
     TraceRunner m_runner;
 
     struct CachedMatrix {
-        SharedTrace trace;
         LayerIndex layer;
         HeadIndex head;
         Stage stage = Stage::Weights;
         SharedMatrix matrix;
     };
-    mutable CachedMatrix m_shown;
+    mutable std::vector<CachedMatrix> m_recent; // of the current trace, newest last
 };
 
 // What is left of a view when it has to fit a scenario: layer, heads, stage and cell exist.
