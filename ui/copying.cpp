@@ -15,7 +15,9 @@
 
 namespace headscope {
 
-FigureSource figureSource(const Workspace& workspace) { return {workspace.trace(), workspace.rightTrace()}; }
+FigureSource figureSource(const Workspace& workspace) {
+    return {workspace.trace(), workspace.rightTrace()};
+}
 
 FigureSpec figureSpec(const Workspace& workspace) {
     FigureSpec spec;

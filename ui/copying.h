@@ -1,5 +1,5 @@
-// What leaves the window through the clipboard and the printer: the figure as a picture, the shown matrix as a table, the
-// command that draws it.
+// What leaves the window through the clipboard and the printer: the figure as a picture, the shown matrix as a table,
+// the command that draws it.
 #pragma once
 
 #include "ui/render/figure.h"

@@ -64,7 +64,9 @@ QString DocumentSession::displayName() const {
     return m_path.isEmpty() ? tr("untitled") : QFileInfo(m_path).fileName();
 }
 
-bool DocumentSession::unsaved() const { return !m_workspace.undoStack()->isClean(); }
+bool DocumentSession::unsaved() const {
+    return !m_workspace.undoStack()->isClean();
+}
 
 QString DocumentSession::savedState() const {
     if (unsaved())
@@ -98,7 +100,9 @@ void DocumentSession::openByDialog() {
         open(path);
 }
 
-bool DocumentSession::save() { return m_path.isEmpty() ? saveAs() : saveTo(m_path); }
+bool DocumentSession::save() {
+    return m_path.isEmpty() ? saveAs() : saveTo(m_path);
+}
 
 bool DocumentSession::saveAs() {
     QString path = QFileDialog::getSaveFileName(m_window, tr("Save the scenario"), folder(),

@@ -1,5 +1,5 @@
-// HeadSurvey: what every head of a trace does, for the thumbnails, the list of findings and the status line. Computed in the
-// background after each trace, latest wins. Not here: the metrics themselves (core/analysis), drawing.
+// HeadSurvey: what every head of a trace does, for the thumbnails, the list of findings and the status line. Computed
+// in the background after each trace, latest wins. Not here: the metrics themselves (core/analysis), drawing.
 #pragma once
 
 #include "core/analysis/metrics.h"
@@ -17,8 +17,8 @@ class Workspace;
 // One head: its metrics, a small picture of its weights, and where it looks hardest.
 struct HeadSummary {
     HeadMetrics metrics;
-    Matrix thumbnail;           // weights, pooled by the largest of each block; at most thumbnailCells square
-    CellRef strongest;          // the largest weight off the diagonal and off the first key, if there is any such cell
+    Matrix thumbnail;  // weights, pooled by the largest of each block; at most thumbnailCells square
+    CellRef strongest; // the largest weight off the diagonal and off the first key, if there is any such cell
     float strongestWeight = 0;
     bool hasStrongest = false;
     double leastRowSum = 1, mostRowSum = 1; // over the rows that are not fully masked
@@ -26,10 +26,10 @@ struct HeadSummary {
 };
 
 struct Survey {
-    SharedTrace trace;                // of which it is
-    std::optional<CellRef> pinned;    // for which pinnedWeight is
-    std::vector<HeadSummary> heads;   // layer by layer
-    double worstRowSum() const;       // largest |row sum - 1|
+    SharedTrace trace;              // of which it is
+    std::optional<CellRef> pinned;  // for which pinnedWeight is
+    std::vector<HeadSummary> heads; // layer by layer
+    double worstRowSum() const;     // largest |row sum - 1|
     const HeadSummary& at(LayerIndex layer, HeadIndex head) const;
 };
 using SharedSurvey = std::shared_ptr<const Survey>;

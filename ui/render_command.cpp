@@ -99,7 +99,8 @@ QString renderCommand(const Document& document, const QString& savedPath) {
     if (!savedPath.isEmpty())
         words << QStringLiteral("--scenario") << shellQuoted(savedPath);
     else if (needsFile(document.scenario))
-        throw InputError("This scenario has edits that no option can say: save it first, then the command names the file.");
+        throw InputError(
+            "This scenario has edits that no option can say: save it first, then the command names the file.");
     else
         addScenario(words, document.scenario);
     addView(words, document.view);

@@ -1,6 +1,6 @@
 #include "ui/stage_text.h"
 
-
+#include <QCoreApplication>
 #include <QGlyphRun>
 #include <QGuiApplication>
 #include <QRegularExpression>
@@ -8,9 +8,13 @@
 
 namespace headscope {
 
-QString fromUtf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString fromUtf8(std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
 
-std::string toUtf8(const QString& text) { return text.toStdString(); }
+std::string toUtf8(const QString& text) {
+    return text.toStdString();
+}
 
 QString richFormula(const QString& formula) {
     QString rich = formula.toHtmlEscaped();
@@ -35,7 +39,31 @@ QString stepTitle(std::string_view stepName) {
     return fromUtf8(stepName).replace(QLatin1String("^O"), QStringLiteral("ᴼ"));
 }
 
-static QString size(int rows, int cols) { return QStringLiteral("%1 × %2").arg(rows).arg(cols); }
+QString stageShortName(Stage stage) {
+    switch (stage) {
+    case Stage::ProjectionQ:
+    case Stage::Q:
+        return QStringLiteral("Q");
+    case Stage::ProjectionK:
+    case Stage::K:
+        return QStringLiteral("K");
+    case Stage::ProjectionV:
+    case Stage::V:
+        return QStringLiteral("V");
+    case Stage::Contribution:
+        return QCoreApplication::translate("headscope", "this head");
+    case Stage::Output:
+        return QCoreApplication::translate("headscope", "output");
+    case Stage::Norms:
+        return QCoreApplication::translate("headscope", "norms");
+    default:
+        return fromUtf8(stageInfo(stage).symbol);
+    }
+}
+
+static QString size(int rows, int cols) {
+    return QStringLiteral("%1 × %2").arg(rows).arg(cols);
+}
 
 static QString product(const QString& left, const QString& right, const QString& result) {
     return QStringLiteral("(%1)(%2) = %3").arg(left, right, result);

@@ -1,5 +1,5 @@
-// What the window says about a stage: formulas with sub- and superscripts, this model's sizes, names of heads and cells.
-// Everything is derived from the stage table and the scenario. Not here: numbers.
+// What the window says about a stage: formulas with sub- and superscripts, this model's sizes, names of heads and
+// cells. Everything is derived from the stage table and the scenario. Not here: numbers.
 #pragma once
 
 #include "core/attention/head_stages.h"
@@ -17,6 +17,8 @@ std::string toUtf8(const QString& text);
 QString richFormula(const QString& formula);
 // The stage's formula with this model's numbers in it, as rich text: "S / √32".
 QString stageFormula(const Scenario& scenario, Stage stage);
+// The name of a stage on a button: "Q", "A", "‖a v W_O‖".
+QString stageShortName(Stage stage);
 // The name of a step on one line: "Wᴼ".
 QString stepTitle(std::string_view stepName);
 // "(8 × 64) (64 × 8) → 8 × 8": what is multiplied in this model. Plain text, empty where nothing is multiplied.

@@ -8,7 +8,8 @@
 
 namespace headscope {
 
-// The one undo command: a scenario replaced by another. Scenarios share what they have in common, so both are cheap to keep.
+// The one undo command: a scenario replaced by another. Scenarios share what they have in common, so both are cheap to
+// keep.
 class ReplaceScenario : public QUndoCommand {
 public:
     ReplaceScenario(Workspace& workspace, const QString& name, Scenario next, int mergeId)
@@ -84,7 +85,9 @@ void Workspace::setView(View view) {
     emit viewChanged();
 }
 
-void Workspace::cancel() { m_runner.cancel(); }
+void Workspace::cancel() {
+    m_runner.cancel();
+}
 
 void Workspace::replace(const Scenario& scenario, bool letFinish) {
     m_scenario = scenario;

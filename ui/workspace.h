@@ -1,6 +1,6 @@
 // Workspace: the only thing in the program that changes, and it changes by replacing one value with another.
-// Owns scenario, view, trace and the undo stack; computes in the background, latest wins. Every widget reads values from it
-// and asks it for new ones; no widget changes another widget.
+// Owns scenario, view, trace and the undo stack; computes in the background, latest wins. Every widget reads values
+// from it and asks it for new ones; no widget changes another widget.
 #pragma once
 
 #include "core/attention/trace.h"
@@ -29,8 +29,8 @@ public:
     QUndoStack* undoStack() { return &m_undo; }
 
     // One undoable step with a name ("Set W_Q[2, 1] to 0.25"). Steps with the same mergeId >= 0 in a row become one
-    // (a dragged cell); a step that changes nothing is dropped, and one that does not fit the model is refused: failed()
-    // says why, and false comes back.
+    // (a dragged cell); a step that changes nothing is dropped, and one that does not fit the model is refused:
+    // failed() says why, and false comes back.
     bool edit(const QString& name, Scenario next, int mergeId = -1);
     // Opens another document: clears the undo stack.
     void reset(Scenario scenario, View view = {});

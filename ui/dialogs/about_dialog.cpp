@@ -30,10 +30,10 @@ void showShortcuts(QWidget* window, const QList<QAction*>& actions) {
     list->setRootIsDecorated(false);
     for (const QAction* action : actions)
         if (!action->shortcut().isEmpty())
-            new QTreeWidgetItem(list, {action->text().remove(u'&'),
-                                       action->shortcut().toString(QKeySequence::NativeText)});
-    new QTreeWidgetItem(list, {QObject::tr("Among the heads: another head, several heads"),
-                               QObject::tr("arrows, Shift+arrows")});
+            new QTreeWidgetItem(list,
+                                {action->text().remove(u'&'), action->shortcut().toString(QKeySequence::NativeText)});
+    new QTreeWidgetItem(
+        list, {QObject::tr("Among the heads: another head, several heads"), QObject::tr("arrows, Shift+arrows")});
     new QTreeWidgetItem(list, {QObject::tr("Among the heads: switch off or on"), QStringLiteral("X")});
     list->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
     column->addWidget(list);

@@ -1,5 +1,5 @@
-// ExportDialog: what the figure will look like, before it is written: view, size, resolution, light, dark or transparent,
-// range, numbers, title, with a preview drawn by the same painter. Remembers its settings.
+// ExportDialog: what the figure will look like, before it is written: view, size, resolution, light, dark or
+// transparent, range, numbers, title, with a preview drawn by the same painter. Remembers its settings.
 #pragma once
 
 #include "ui/latest_wins.h"

@@ -38,7 +38,8 @@ void ModelDialog::createFields() {
     column->addLayout(form);
     m_dModel = addSpin(form, tr("d_model"), 1, 4096, tr("Width of a token's row in X"));
     m_heads = addSpin(form, tr("heads"), 1, 256, tr("Query heads of every layer"));
-    m_kvHeads = addSpin(form, tr("key/value heads"), 0, 256, tr("Groups of query heads share them; auto: as many as heads"));
+    m_kvHeads =
+        addSpin(form, tr("key/value heads"), 0, 256, tr("Groups of query heads share them; auto: as many as heads"));
     m_dK = addSpin(form, tr("d_k"), 0, 4096, tr("Width of a query and a key; auto: d_model / heads"));
     m_dV = addSpin(form, tr("d_v"), 0, 4096, tr("Width of a value; auto: d_model / heads"));
     for (QSpinBox* spin : {m_kvHeads, m_dK, m_dV})
@@ -46,8 +47,7 @@ void ModelDialog::createFields() {
     m_layers = addSpin(form, tr("layers"), 1, 64, tr("Attention layers, one after the other"));
     m_seed = addSpin(form, tr("seed"), 0, std::numeric_limits<int>::max(), tr("Another seed draws other weights"));
     m_position = new QComboBox;
-    for (const Position p :
-         {Position::None, Position::Sinusoidal, Position::Learned, Position::Rope, Position::Alibi})
+    for (const Position p : {Position::None, Position::Sinusoidal, Position::Learned, Position::Rope, Position::Alibi})
         m_position->addItem(fromUtf8(positionName(p)), static_cast<int>(p));
     m_position->setToolTip(tr("How a token's place enters"));
     form->addRow(tr("position"), m_position);

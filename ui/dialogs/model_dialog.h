@@ -1,4 +1,5 @@
-// ModelDialog: the options of `toy`, with what follows from them and why a combination is impossible, before it is used.
+// ModelDialog: the options of `toy`, with what follows from them and why a combination is impossible, before it is
+// used.
 #pragma once
 
 #include "core/model/builtin.h"

@@ -1,5 +1,5 @@
-// FigureWidget: a figure of ui/render on screen, as large as the widget, drawn in the background; the last picture stays
-// until the new one is there. What it shows is what the same view exports.
+// FigureWidget: a figure of ui/render on screen, as large as the widget, drawn in the background; the last picture
+// stays until the new one is there. What it shows is what the same view exports.
 #pragma once
 
 #include "ui/latest_wins.h"

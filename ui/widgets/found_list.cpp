@@ -52,7 +52,8 @@ void FoundList::createButtons() {
     m_byCell = new QToolButton;
     m_byCell->setText(tr("By pinned cell"));
     m_byCell->setCheckable(true);
-    m_byCell->setToolTip(tr("Which head links these two words? Pin a query and a key: all heads are ranked by that cell"));
+    m_byCell->setToolTip(
+        tr("Which head links these two words? Pin a query and a key: all heads are ranked by that cell"));
     connect(m_byCell, &QToolButton::toggled, this, &FoundList::refresh);
     row->addWidget(m_off);
     row->addWidget(m_byCell);
@@ -100,8 +101,8 @@ void FoundList::refresh() {
             findings.push_back(findingOf(summary, *survey, byCell));
         std::ranges::stable_sort(findings, std::greater<>(), &Finding::strength);
         for (const Finding& finding : findings) {
-            auto* item = new QTreeWidgetItem({headName(finding.layer, finding.head), finding.what,
-                                              QString::number(finding.strength, 'f', 2)});
+            auto* item = new QTreeWidgetItem(
+                {headName(finding.layer, finding.head), finding.what, QString::number(finding.strength, 'f', 2)});
             QFont bold = font();
             bold.setBold(true);
             item->setFont(0, bold);
@@ -111,7 +112,8 @@ void FoundList::refresh() {
             m_list->addTopLevelItem(item);
         }
         if (survey->heads.empty())
-            m_list->addTopLevelItem(new QTreeWidgetItem({QString(), tr("text too long to survey all heads"), QString()}));
+            m_list->addTopLevelItem(
+                new QTreeWidgetItem({QString(), tr("text too long to survey all heads"), QString()}));
     }
     m_showing = false;
     showCurrent();

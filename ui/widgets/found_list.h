@@ -1,5 +1,5 @@
-// FoundList: what was found in this sentence: the heads with a name for what they do, and where the others look hardest.
-// Sorted by a pinned cell it answers "which head links these two words?". Not here: the findings (HeadSurvey).
+// FoundList: what was found in this sentence: the heads with a name for what they do, and where the others look
+// hardest. Sorted by a pinned cell it answers "which head links these two words?". Not here: the findings (HeadSurvey).
 #pragma once
 
 #include <QWidget>

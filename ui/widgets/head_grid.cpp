@@ -53,9 +53,13 @@ void HeadModel::refresh() {
         emit dataChanged(index(0, 0), index(layers - 1, heads - 1));
 }
 
-int HeadModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_layers; }
+int HeadModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : m_layers;
+}
 
-int HeadModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_heads; }
+int HeadModel::columnCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : m_heads;
+}
 
 const QImage* HeadModel::thumbnail(const QModelIndex& index) const {
     const auto place = static_cast<std::size_t>(index.row() * m_heads + index.column());
@@ -91,8 +95,8 @@ QString HeadModel::summaryOf(LayerIndex layer, HeadIndex head) const {
     if (!survey || survey->heads.empty() || !thumbnail(index(layer.value, head.value)))
         return text;
     const HeadMetrics& m = survey->at(layer, head).metrics;
-    text += m.label == "none" ? QString()
-                              : tr("\nlooks like: %1 (%2)").arg(fromUtf8(m.label)).arg(m.strength, 0, 'f', 2);
+    text +=
+        m.label == "none" ? QString() : tr("\nlooks like: %1 (%2)").arg(fromUtf8(m.label)).arg(m.strength, 0, 'f', 2);
     text += tr("\nentropy %1 bits · mean distance %2").arg(m.entropy, 0, 'f', 2).arg(m.distance, 0, 'f', 2);
     text += tr("\nself %1 · previous %2 · next %3 · first %4")
                 .arg(m.self, 0, 'f', 2)

@@ -1,5 +1,5 @@
-// HeadGrid: all heads as thumbnails, layers down, heads across. Arrow keys move, Shift or Ctrl pick several of one layer,
-// X switches the picked ones off. Not here: computing them (HeadSurvey).
+// HeadGrid: all heads as thumbnails, layers down, heads across. Arrow keys move, Shift or Ctrl pick several of one
+// layer, X switches the picked ones off. Not here: computing them (HeadSurvey).
 #pragma once
 
 #include "core/tensor/index.h"

@@ -128,7 +128,9 @@ void SentenceBar::setSecondText(bool on) {
         m_pair->setFocus(Qt::OtherFocusReason);
 }
 
-void SentenceBar::typed() { replaceTexts(tr("Change the text"), mergeText); }
+void SentenceBar::typed() {
+    replaceTexts(tr("Change the text"), mergeText);
+}
 
 void SentenceBar::replaceTexts(const QString& name, int mergeId) {
     const std::string text = toUtf8(m_text->text());
@@ -186,9 +188,10 @@ void SentenceBar::refresh() {
     m_second->setText(scenario.key ? tr("− second text") : tr("+ second text"));
     const bool possible = takesSecondText();
     m_second->setEnabled(possible || scenario.key.has_value());
-    m_second->setToolTip(possible ? tr("Cross-attention: queries from the first text, keys and values from a second one")
-                                  : tr("This model attends within one text; choose toy or an attention module for "
-                                       "cross-attention between two texts"));
+    m_second->setToolTip(possible
+                             ? tr("Cross-attention: queries from the first text, keys and values from a second one")
+                             : tr("This model attends within one text; choose toy or an attention module for "
+                                  "cross-attention between two texts"));
     refreshModelButton();
     emit usable();
 }

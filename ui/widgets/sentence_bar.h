@@ -1,6 +1,6 @@
 // SentenceBar: the model, the text, the second text of cross-attention, and the examples, on rows of their own.
-// Every keystroke asks the workspace for a new scenario; a text that cannot be used stays in the field and is explained.
-// Not here: opening models (the window does, in the background).
+// Every keystroke asks the workspace for a new scenario; a text that cannot be used stays in the field and is
+// explained. Not here: opening models (the window does, in the background).
 #pragma once
 
 #include <QWidget>
@@ -21,6 +21,7 @@ public:
 
     void setText(const QString& text); // as if typed
     void setSecondText(bool on);       // opens or closes the second text
+    bool takesSecondText() const;      // of this model
     void focusText();
 
 signals:
@@ -41,7 +42,6 @@ private:
     void replaceTexts(const QString& name, int mergeId);
     void refresh();
     void refreshModelButton();
-    bool takesSecondText() const;
 
     Workspace& m_workspace;
     QToolButton* m_model;

@@ -135,6 +135,8 @@ void MessageStrip::say(const QString& sentence) {
     setVisible(!sentence.isEmpty());
 }
 
-QString MessageStrip::sentence() const { return isHidden() ? QString() : m_label->text(); }
+QString MessageStrip::sentence() const {
+    return isHidden() ? QString() : m_label->text();
+}
 
 } // namespace headscope

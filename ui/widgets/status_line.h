@@ -1,5 +1,5 @@
-// StatusLine: what was computed, where, how fast, and whether it is saved; progress with Cancel for what takes longer than
-// a moment. MessageStrip: what went wrong and what to do, without a modal box; the last result stays.
+// StatusLine: what was computed, where, how fast, and whether it is saved; progress with Cancel for what takes longer
+// than a moment. MessageStrip: what went wrong and what to do, without a modal box; the last result stays.
 #pragma once
 
 #include <QFrame>

@@ -53,9 +53,13 @@ void ChipStrip::layOut() {
     setFixedSize(std::max(right, 1), rows * (height + 6) + 2);
 }
 
-QSize ChipStrip::sizeHint() const { return size(); }
+QSize ChipStrip::sizeHint() const {
+    return size();
+}
 
-QRect ChipStrip::chipRect(bool key, int index) const { return m_rects[key ? 1 : 0].value(index); }
+QRect ChipStrip::chipRect(bool key, int index) const {
+    return m_rects[key ? 1 : 0].value(index);
+}
 
 void ChipStrip::paintChip(QPainter& painter, const Chip& chip, const QRect& rect, bool pinned) const {
     const Theme& t = theme();
@@ -199,9 +203,10 @@ void TokenChips::refresh() {
     }
     const QString word = tokenText(scenario.query.tokens[static_cast<std::size_t>(row)]);
     const QFontMetrics metrics(font());
-    m_caption->setText(tr("where <b>%1</b> looks in %2")
-                           .arg(metrics.elidedText(word, Qt::ElideRight, 12 * metrics.averageCharWidth()).toHtmlEscaped(),
-                                headName(view.layer, view.heads.front())));
+    m_caption->setText(
+        tr("where <b>%1</b> looks in %2")
+            .arg(metrics.elidedText(word, Qt::ElideRight, 12 * metrics.averageCharWidth()).toHtmlEscaped(),
+                 headName(view.layer, view.heads.front())));
     const bool tokenCols = scenario.key && isTokenByToken(view.stage) && view.cell;
     m_strip->setChips(queries, keys, row, tokenCols ? view.cell->col : -1);
     fitHeight();

@@ -1,5 +1,5 @@
-// TokenChips: the tokens of the text, shaded by where the pinned row looks ("where sat looks in L0 H3"). Click or arrow keys
-// pin another row; in cross-attention the queries stand above the shaded keys.
+// TokenChips: the tokens of the text, shaded by where the pinned row looks ("where sat looks in L0 H3"). Click or arrow
+// keys pin another row; in cross-attention the queries stand above the shaded keys.
 #pragma once
 
 #include <QList>

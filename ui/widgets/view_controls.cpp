@@ -51,7 +51,8 @@ void ViewControls::addChoice(QToolButton* button, const QString& label, const st
 }
 
 // Changes one field of the view.
-template<class Change> static void changeView(Workspace& workspace, Change change) {
+template<class Change>
+static void changeView(Workspace& workspace, Change change) {
     View view = workspace.view();
     change(view);
     workspace.setView(view);
@@ -75,10 +76,11 @@ void ViewControls::createCurve() {
     const auto choose = [this](const QString& name) {
         changeView(m_workspace, [&](View& view) { view.curve = parseCurve(toUtf8(name)); });
     };
-    const std::pair<QString, QString> curves[] = {{tr("linear"), QStringLiteral("linear")},
-                                                  {tr("gamma 0.5: small weights brighter"), QStringLiteral("gamma:0.5")},
-                                                  {tr("cut at the 99th percentile"), QStringLiteral("percentile:99")},
-                                                  {tr("every row to its own maximum"), QStringLiteral("row")}};
+    const std::pair<QString, QString> curves[] = {
+        {tr("linear"), QStringLiteral("linear")},
+        {tr("gamma 0.5: small weights brighter"), QStringLiteral("gamma:0.5")},
+        {tr("cut at the 99th percentile"), QStringLiteral("percentile:99")},
+        {tr("every row to its own maximum"), QStringLiteral("row")}};
     for (const auto& [label, name] : curves)
         addChoice(m_curve, label, [choose, name = name] { choose(name); });
     addChoice(m_curve, tr("other…"), [this, choose] {
@@ -137,9 +139,10 @@ void ViewControls::createTemperature() {
     m_temperature = addMenu(tr("Temperature: divides the masked scores; 0 takes the largest, ∞ shares evenly"));
     for (const char* text : {"0", "0.1", "0.5", "1", "2", "5", "inf"}) {
         const QString name = QString::fromLatin1(text);
-        addChoice(m_temperature, name == QLatin1String("inf") ? tr("∞: uniform") : name == QLatin1String("0")
-                                     ? tr("0: argmax")
-                                     : name,
+        addChoice(m_temperature,
+                  name == QLatin1String("inf") ? tr("∞: uniform")
+                  : name == QLatin1String("0") ? tr("0: argmax")
+                                               : name,
                   [this, name] { setTemperature(name); });
     }
     addChoice(m_temperature, tr("other…"), [this] {
