@@ -1,0 +1,69 @@
+#include "core/attention/tensor_edit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+namespace headscope {
+
+Matrix bandOf(const Matrix& tensor, TensorBand band) {
+    return copy(MatrixView(tensor).rowRange(band.rowBegin, band.rowEnd).colRange(band.colBegin, band.colEnd));
+}
+
+Scenario withTensor(const Scenario& scenario, TensorId id, Matrix value) {
+    const SharedMatrix& opened = scenario.original->tensor(id);
+    Scenario next = scenario;
+    next.model = scenario.model->withTensor(id, opened && value == *opened ? opened : share(std::move(value)));
+    // Identity says "unchanged": without a differing tensor the model is the opened one.
+    bool same = true;
+    for (int l = 0; l < next.model->config().layers && same; ++l)
+        same = next.model->layer(LayerIndex{l}) == next.original->layer(LayerIndex{l});
+    if (same)
+        next.model = next.original;
+    return next;
+}
+
+Scenario withBlock(const Scenario& scenario, TensorId id, TensorBand band, int row, int col, const Matrix& values) {
+    Matrix tensor = *scenario.model->tensor(id);
+    for (int r = 0; r < values.rows(); ++r)
+        std::copy_n(values.row(r).data(), values.cols(), &tensor(band.rowBegin + row + r, band.colBegin + col));
+    return withTensor(scenario, id, std::move(tensor));
+}
+
+Scenario withEmbeddingCell(const Scenario& scenario, Stage stage, int row, int col, std::optional<float> value) {
+    Scenario next = scenario;
+    std::erase_if(next.interventions, [&](const Intervention& i) {
+        return i.kind == Intervention::Kind::SetCell && i.stage == stage && i.row == row && i.col == col;
+    });
+    if (value)
+        next.interventions.push_back(
+            {Intervention::Kind::SetCell, LayerIndex{0}, HeadIndex{0}, stage, row, col, *value});
+    return next;
+}
+
+Matrix randomNormal(int rows, int cols, std::uint64_t seed) {
+    // mt19937_64 is fixed by the standard, std::normal_distribution is not: Box-Muller by hand.
+    std::mt19937_64 bits(seed);
+    const auto uniform = [&bits] { return (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53; };
+    const double deviation = 1.0 / std::sqrt(std::max(1, rows));
+    Matrix matrix(rows, cols);
+    for (float& value : matrix.values()) {
+        const double radius = std::sqrt(-2.0 * std::log(uniform()));
+        value = static_cast<float>(deviation * radius * std::cos(2.0 * std::numbers::pi * uniform()));
+    }
+    return matrix;
+}
+
+std::string cellName(TensorId id, HeadIndex head, int row, int col) {
+    const bool isBias = id.kind == WeightKind::BQ || id.kind == WeightKind::BK || id.kind == WeightKind::BV ||
+                        id.kind == WeightKind::BO;
+    std::string name(weightName(id.kind));
+    name += isBias ? "[" + std::to_string(col) + "]" : "[" + std::to_string(row) + ", " + std::to_string(col) + "]";
+    name += " of L" + std::to_string(id.layer.value);
+    if (id.kind != WeightKind::BO)
+        name += " H" + std::to_string(head.value);
+    return name;
+}
+
+} // namespace headscope

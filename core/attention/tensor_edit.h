@@ -1,0 +1,31 @@
+// What the weights editor does to a scenario, as pure functions: one head's band of a tensor in, a new scenario out. A
+// tensor that is back at its opened numbers is the opened object again, and a model with only such tensors is the
+// opened model. Not here: the table, the clipboard, the undo stack (ui/widgets/weight_editor, ui/workspace).
+#pragma once
+
+#include "core/attention/scenario.h"
+
+#include <cstdint>
+
+namespace headscope {
+
+// The head's band of a tensor as a matrix of its own, for example (d_model, d_k) of W_Q.
+Matrix bandOf(const Matrix& tensor, TensorBand band);
+
+// The scenario with the tensor replaced. `value` has the tensor's shape.
+Scenario withTensor(const Scenario& scenario, TensorId id, Matrix value);
+// The scenario with the band replaced by `values` of the band's shape, or by `values` at (row, col) of the band, where
+// it fits.
+Scenario withBlock(const Scenario& scenario, TensorId id, TensorBand band, int row, int col, const Matrix& values);
+
+// One cell of X (Embedding) or Y (EmbeddingKey) of layer 0: an intervention; an earlier one of the same cell is
+// replaced. No value takes the intervention away.
+Scenario withEmbeddingCell(const Scenario& scenario, Stage stage, int row, int col, std::optional<float> value);
+
+// rows x cols numbers ~ N(0, 1/rows) drawn from the seed by a generator that is the same on every machine.
+Matrix randomNormal(int rows, int cols, std::uint64_t seed);
+
+// "W_Q[2, 1] of L0 H3", indices inside the head; "b_Q[1] of L0 H3"; b_O belongs to no head: "b_O[4] of L0".
+std::string cellName(TensorId id, HeadIndex head, int row, int col);
+
+} // namespace headscope
