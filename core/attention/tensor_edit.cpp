@@ -31,15 +31,31 @@ Scenario withBlock(const Scenario& scenario, TensorId id, TensorBand band, int r
     return withTensor(scenario, id, std::move(tensor));
 }
 
-Scenario withEmbeddingCell(const Scenario& scenario, Stage stage, int row, int col, std::optional<float> value) {
+static bool isCellOf(const Intervention& i, Stage stage) {
+    return i.kind == Intervention::Kind::SetCell && i.stage == stage;
+}
+
+Scenario withEmbeddingBlock(const Scenario& scenario, Stage stage, int row, int col, const Matrix& values,
+                            const Matrix& opened) {
     Scenario next = scenario;
     std::erase_if(next.interventions, [&](const Intervention& i) {
-        return i.kind == Intervention::Kind::SetCell && i.stage == stage && i.row == row && i.col == col;
+        return isCellOf(i, stage) && i.row >= row && i.row < row + values.rows() && i.col >= col &&
+               i.col < col + values.cols();
     });
-    if (value)
-        next.interventions.push_back(
-            {Intervention::Kind::SetCell, LayerIndex{0}, HeadIndex{0}, stage, row, col, *value});
+    for (int r = 0; r < values.rows(); ++r)
+        for (int c = 0; c < values.cols(); ++c)
+            if (values(r, c) != opened(row + r, col + c))
+                next.interventions.push_back(
+                    {Intervention::Kind::SetCell, LayerIndex{0}, HeadIndex{0}, stage, row + r, col + c, values(r, c)});
     return next;
+}
+
+Matrix embeddingOf(const Scenario& scenario, Stage stage, const Matrix& opened) {
+    Matrix matrix = opened;
+    for (const Intervention& i : scenario.interventions)
+        if (isCellOf(i, stage) && i.row < matrix.rows() && i.col < matrix.cols())
+            matrix(i.row, i.col) = i.value;
+    return matrix;
 }
 
 Matrix randomNormal(int rows, int cols, std::uint64_t seed) {

@@ -18,9 +18,12 @@ Scenario withTensor(const Scenario& scenario, TensorId id, Matrix value);
 // it fits.
 Scenario withBlock(const Scenario& scenario, TensorId id, TensorBand band, int row, int col, const Matrix& values);
 
-// One cell of X (Embedding) or Y (EmbeddingKey) of layer 0: an intervention; an earlier one of the same cell is
-// replaced. No value takes the intervention away.
-Scenario withEmbeddingCell(const Scenario& scenario, Stage stage, int row, int col, std::optional<float> value);
+// Cells of X (Embedding) or Y (EmbeddingKey) of layer 0 from (row, col) on: one intervention for each that differs from
+// `opened`, the whole matrix before any intervention; earlier ones of these cells are replaced.
+Scenario withEmbeddingBlock(const Scenario& scenario, Stage stage, int row, int col, const Matrix& values,
+                            const Matrix& opened);
+// X or Y as the scenario wants it: `opened` with its interventions.
+Matrix embeddingOf(const Scenario& scenario, Stage stage, const Matrix& opened);
 
 // rows x cols numbers ~ N(0, 1/rows) drawn from the seed by a generator that is the same on every machine.
 Matrix randomNormal(int rows, int cols, std::uint64_t seed);

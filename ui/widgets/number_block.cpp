@@ -50,10 +50,12 @@ Matrix parseNumberBlock(const QString& text, const QLocale& locale) {
         lines.removeLast();
     if (lines.isEmpty())
         throw InputError("The clipboard holds no numbers; copy a block of cells first.");
+    const QStringList first = columnsOf(lines.first(), locale);
+    const qsizetype labels = first.size() > 1 && first.first().trimmed().isEmpty() && lines.size() > 1 ? 1 : 0;
     std::vector<float> values;
     qsizetype width = -1;
-    for (qsizetype row = 0; row < lines.size(); ++row) {
-        const QStringList columns = columnsOf(lines[row], locale);
+    for (qsizetype row = labels; row < lines.size(); ++row) {
+        const QStringList columns = columnsOf(lines[row], locale).mid(labels);
         const std::string line = "Line " + std::to_string(row + 1) + " of the pasted block ";
         if (width >= 0 && columns.size() != width)
             throw InputError(line + "has " + std::to_string(columns.size()) + " columns, the first has " +
@@ -67,7 +69,7 @@ Matrix parseNumberBlock(const QString& text, const QLocale& locale) {
             values.push_back(*value);
         }
     }
-    Matrix block(static_cast<int>(lines.size()), static_cast<int>(width));
+    Matrix block(static_cast<int>(lines.size() - labels), static_cast<int>(width));
     std::ranges::copy(values, block.data());
     return block;
 }

@@ -1,5 +1,6 @@
 #include "ui/widgets/weight_delegate.h"
 
+#include "ui/theme.h"
 #include "ui/widgets/weight_model.h"
 
 #include <QApplication>
@@ -8,49 +9,26 @@
 #include <QPainter>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace headscope {
-
-// PuOr (ColorBrewer): orange is negative, purple positive.
-static QColor divergingColor(double t) {
-    static constexpr std::array<std::array<int, 3>, 11> stops{{{127, 59, 8},
-                                                               {179, 88, 6},
-                                                               {224, 130, 20},
-                                                               {253, 184, 99},
-                                                               {254, 224, 182},
-                                                               {247, 247, 247},
-                                                               {216, 218, 235},
-                                                               {178, 171, 210},
-                                                               {128, 115, 172},
-                                                               {84, 39, 136},
-                                                               {45, 0, 75}}};
-    const double place = (std::clamp(t, -1.0, 1.0) + 1) / 2 * 10;
-    const auto i = static_cast<std::size_t>(std::min(9.0, std::floor(place)));
-    const double f = place - static_cast<double>(i);
-    const auto mix = [&](std::size_t c) {
-        return static_cast<int>(std::lround(stops[i][c] * (1 - f) + stops[i + 1][c] * f));
-    };
-    return {mix(0), mix(1), mix(2)};
-}
 
 void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
     if (!m_model.holds(index))
         return;
-    const double largest = m_model.largest();
-    const double value = static_cast<double>(m_model.value(index));
-    const QColor fill = divergingColor(largest > 0 ? value / largest : 0);
+    const double end = m_model.largest() > 0 ? m_model.largest() : 1.0;
+    if (m_scale.range().hi != end)
+        m_scale = ColorScale(ColorMap::Viridis, true, {-end, end});
+    const QRgb fill = m_scale.color(m_model.value(index));
     painter->save();
-    painter->fillRect(option.rect, fill);
-    painter->setPen(qGray(fill.rgb()) < 128 ? Qt::white : QColor(0x1c, 0x1e, 0x26));
+    painter->fillRect(option.rect, QColor(fill));
+    painter->setPen(QColor(ColorScale::inkOn(fill)));
     painter->drawText(option.rect, Qt::AlignCenter, index.data().toString());
     if (m_model.changed(index)) {
         const int side = std::max(6, option.rect.height() / 3);
         const QPoint corner = option.rect.topRight() + QPoint(1, 0);
         painter->setRenderHint(QPainter::Antialiasing);
         painter->setPen(Qt::NoPen);
-        painter->setBrush(QColor(0xd6, 0x2d, 0x5c));
+        painter->setBrush(theme().accent);
         painter->drawPolygon(QPolygon({corner, corner - QPoint(side, 0), corner + QPoint(0, side)}));
         painter->setRenderHint(QPainter::Antialiasing, false);
     }
@@ -157,11 +135,8 @@ void WeightTable::focusOutEvent(QFocusEvent* event) {
 }
 
 void WeightTable::endTurn() {
-    if (!m_turning && !m_keyTurn)
-        return;
     m_turning = m_keyTurn = false;
     viewport()->unsetCursor();
-    emit turnEnded();
 }
 
 } // namespace headscope

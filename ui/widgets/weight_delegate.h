@@ -3,6 +3,8 @@
 // wanted. Used by the weights editor only.
 #pragma once
 
+#include "ui/render/color_scale.h"
+
 #include <QStyledItemDelegate>
 #include <QTableView>
 #include <optional>
@@ -20,6 +22,7 @@ public:
 
 private:
     const WeightModel& m_model;
+    mutable ColorScale m_scale; // of the ends that were painted last
 };
 
 // Dragging up or right makes the number larger, with Ctrl ten times finer; Shift and drag selects. Ctrl+Up and
@@ -29,11 +32,12 @@ class WeightTable : public QTableView {
 public:
     explicit WeightTable(QWidget* parent = nullptr);
 
+    void endTurn(); // what comes next is a new turn
+
 signals:
     // steps counts from where the turn began; 100 steps go from 0 to the largest number of the table.
     void turnBegan(const QModelIndex& index);
     void turned(const QModelIndex& index, double steps);
-    void turnEnded();
     void copyRequested();
     void pasteRequested();
     void revertRequested();
@@ -46,8 +50,6 @@ protected:
     void focusOutEvent(QFocusEvent* event) override;
 
 private:
-    void endTurn();
-
     QPersistentModelIndex m_pressed; // the cell under the button
     QPoint m_lastPos;
     double m_steps = 0;
