@@ -71,7 +71,7 @@ PrintedSum printTerms(const CellExplanation& explanation, int shown) {
     // Where the sum is the number itself, print the number that every other view shows.
     const double result = explanation.steps.empty() ? static_cast<double>(explanation.value) : explanation.sum;
     const bool hasConstant = !explanation.constantName.empty();
-    const bool hasFactors = !explanation.leftName.empty() || !explanation.rightName.empty();
+    const bool hasFactors = !explanation.leftName.empty() && !explanation.rightName.empty();
 
     PrintedSum printed;
     double largestTerm = 0;

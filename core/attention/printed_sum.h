@@ -12,7 +12,7 @@ namespace headscope {
 
 struct PrintedTerm {
     std::string label;       // "d 24" or a token's text
-    std::string left, right; // the factors, rounded each on its own; empty where the explanation names no factors
+    std::string left, right; // the factors, rounded each on its own; empty where a term is one number
     std::string term;        // the product, with a sign
     double share = 0;        // product / largest |product|, for a bar: -1..1
 };

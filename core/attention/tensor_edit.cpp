@@ -1,9 +1,6 @@
 #include "core/attention/tensor_edit.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
-#include <random>
 
 namespace headscope {
 
@@ -55,19 +52,6 @@ Matrix embeddingOf(const Scenario& scenario, Stage stage, const Matrix& opened) 
     for (const Intervention& i : scenario.interventions)
         if (isCellOf(i, stage) && i.row < matrix.rows() && i.col < matrix.cols())
             matrix(i.row, i.col) = i.value;
-    return matrix;
-}
-
-Matrix randomNormal(int rows, int cols, std::uint64_t seed) {
-    // mt19937_64 is fixed by the standard, std::normal_distribution is not: Box-Muller by hand.
-    std::mt19937_64 bits(seed);
-    const auto uniform = [&bits] { return (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53; };
-    const double deviation = 1.0 / std::sqrt(std::max(1, rows));
-    Matrix matrix(rows, cols);
-    for (float& value : matrix.values()) {
-        const double radius = std::sqrt(-2.0 * std::log(uniform()));
-        value = static_cast<float>(deviation * radius * std::cos(2.0 * std::numbers::pi * uniform()));
-    }
     return matrix;
 }
 

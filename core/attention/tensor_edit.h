@@ -5,8 +5,6 @@
 
 #include "core/attention/scenario.h"
 
-#include <cstdint>
-
 namespace headscope {
 
 // The head's band of a tensor as a matrix of its own, for example (d_model, d_k) of W_Q.
@@ -24,9 +22,6 @@ Scenario withEmbeddingBlock(const Scenario& scenario, Stage stage, int row, int 
                             const Matrix& opened);
 // X or Y as the scenario wants it: `opened` with its interventions.
 Matrix embeddingOf(const Scenario& scenario, Stage stage, const Matrix& opened);
-
-// rows x cols numbers ~ N(0, 1/rows) drawn from the seed by a generator that is the same on every machine.
-Matrix randomNormal(int rows, int cols, std::uint64_t seed);
 
 // "W_Q[2, 1] of L0 H3", indices inside the head; "b_Q[1] of L0 H3"; b_O belongs to no head: "b_O[4] of L0".
 std::string cellName(TensorId id, HeadIndex head, int row, int col);

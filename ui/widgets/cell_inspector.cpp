@@ -25,7 +25,7 @@ constexpr int mostTerms = 512; // of "all": a longer table would stall the windo
 
 // A printed number in the locale's way. Only the point differs: it must keep adding up.
 QString local(const std::string& number) {
-    return fromUtf8(number).replace(u'.', QLocale().decimalPoint());
+    return fromUtf8(number).replace(u'.', QLocale().decimalPoint()).replace(QStringLiteral("inf"), QStringLiteral("∞"));
 }
 
 // "Q_sat" with its index below the line.
@@ -78,22 +78,13 @@ void addTemperatureNotes(const AttentionTrace& trace, int row, QStringList& note
     }
 }
 
-QStringList notesOf(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row, int col) {
+QStringList notesOf(const AttentionTrace& trace, LayerIndex layer, Stage stage, int row, int col) {
     QStringList notes;
-    const Scenario& scenario = trace.scenario;
     addMaskNotes(trace, layer, stage, row, col, notes);
     if (stage == Stage::Weights)
         addTemperatureNotes(trace, row, notes);
-    for (const Intervention& i : scenario.interventions)
-        if (i.kind == Intervention::Kind::SetCell && i.stage == Stage::Scores && isAttentionStage(stage) &&
-            i.layer == layer && i.head == head && i.row == row && i.col == col)
-            notes << QObject::tr("This score was set by hand to %1; the terms give what the model computes.")
-                         .arg(local(printNumber(static_cast<double>(i.value))));
-    const bool afterHead = stage == Stage::Concat || stage == Stage::Contribution || stage == Stage::Norms;
-    if (afterHead && scenario.headIsOff(layer, head))
-        notes << QObject::tr("%1 is switched off: from concat on it counts as 0.").arg(headName(layer, head));
     for (const RuleInfo& info : ruleTable())
-        if (has(scenario.rules, info.rule))
+        if (has(trace.scenario.rules, info.rule))
             notes << QObject::tr("Wrong on purpose: %1.").arg(fromUtf8(info.title));
     return notes;
 }
@@ -105,8 +96,11 @@ CellSheet cellSheet(const AttentionTrace& trace, LayerIndex layer, HeadIndex hea
     CellSheet sheet;
     sheet.explanation = explainCell(trace, layer, head, stage, row, col);
     sheet.sum = printTerms(sheet.explanation, shownTerms);
-    sheet.sumName = isAttentionStage(stage) ? QObject::tr("score Q·K") : QObject::tr("sum");
-    sheet.notes = notesOf(trace, layer, head, stage, row, col);
+    const bool isScore = isAttentionStage(stage) && !(stage == Stage::Weights && trace.layer(layer).meanWeights);
+    sheet.sumName = isScore                 ? QObject::tr("score Q·K")
+                    : stage == Stage::Norms ? QObject::tr("sum of squares")
+                                            : QObject::tr("sum");
+    sheet.notes = notesOf(trace, layer, stage, row, col);
     if (isTokenByToken(stage)) {
         sheet.query = tokenText(trace.scenario.query.tokens[static_cast<std::size_t>(row)]);
         sheet.key = tokenText(trace.scenario.keyTokens().tokens[static_cast<std::size_t>(col)]);
@@ -118,7 +112,7 @@ QString cellSheetText(const CellSheet& sheet) {
     const CellExplanation& e = sheet.explanation;
     QStringList lines{fromUtf8(e.sentence)};
     const auto line = [&lines](const QStringList& cells) { lines << cells.join(u'\t'); };
-    if (!e.leftName.empty() || !e.rightName.empty())
+    if (!e.leftName.empty() && !e.rightName.empty())
         line({{}, fromUtf8(e.leftName), fromUtf8(e.rightName), QObject::tr("term")});
     for (const PrintedTerm& term : sheet.sum.terms)
         line({fromUtf8(term.label), local(term.left), local(term.right), local(term.term)});
@@ -214,7 +208,7 @@ QString CellInspector::sumTable() const {
     const CellExplanation& e = m_sheet->explanation;
     const PrintedSum& sum = m_sheet->sum;
     const QString muted = theme().muted.name();
-    bool factors = !e.leftName.empty() || !e.rightName.empty();
+    bool factors = !e.leftName.empty() && !e.rightName.empty();
 
     // What fits: the bar takes what the numbers leave; in a very narrow panel the factors go first.
     const QFontMetrics metrics(font());

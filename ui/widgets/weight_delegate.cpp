@@ -1,5 +1,6 @@
 #include "ui/widgets/weight_delegate.h"
 
+#include "ui/render/color_scale.h"
 #include "ui/theme.h"
 #include "ui/widgets/weight_model.h"
 
@@ -16,9 +17,9 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     if (!m_model.holds(index))
         return;
     const double end = m_model.largest() > 0 ? m_model.largest() : 1.0;
-    if (m_scale.range().hi != end)
-        m_scale = ColorScale(ColorMap::Viridis, true, {-end, end});
-    const QRgb fill = m_scale.color(m_model.value(index));
+    if (!m_scale || m_scale->range().hi != end)
+        m_scale = std::make_shared<const ColorScale>(ColorMap::Viridis, true, ValueRange{-end, end});
+    const QRgb fill = m_scale->color(m_model.value(index));
     painter->save();
     painter->fillRect(option.rect, QColor(fill));
     painter->setPen(QColor(ColorScale::inkOn(fill)));

@@ -3,14 +3,13 @@
 // wanted. Used by the weights editor only.
 #pragma once
 
-#include "ui/render/color_scale.h"
-
 #include <QStyledItemDelegate>
 #include <QTableView>
-#include <optional>
+#include <memory>
 
 namespace headscope {
 
+class ColorScale;
 class WeightModel;
 
 class WeightDelegate : public QStyledItemDelegate {
@@ -22,7 +21,7 @@ public:
 
 private:
     const WeightModel& m_model;
-    mutable ColorScale m_scale; // of the ends that were painted last
+    mutable std::shared_ptr<const ColorScale> m_scale; // of the ends that were painted last
 };
 
 // Dragging up or right makes the number larger, with Ctrl ten times finer; Shift and drag selects. Ctrl+Up and

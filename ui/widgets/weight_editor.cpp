@@ -1,6 +1,7 @@
 #include "ui/widgets/weight_editor.h"
 
 #include "core/attention/tensor_edit.h"
+#include "core/model/random.h"
 #include "core/model/tensor_file.h"
 #include "core/tensor/errors.h"
 #include "ui/merge_ids.h"
@@ -103,10 +104,6 @@ WeightEditor::WeightEditor(Workspace& workspace, QWidget* parent)
     };
     connect(&m_workspace, &Workspace::scenarioChanged, this, changed);
     connect(&m_workspace, &Workspace::viewChanged, this, changed);
-    connect(&m_workspace, &Workspace::traceChanged, this, [this] {
-        if (m_shown == Shown::X || m_shown == Shown::Y)
-            refresh();
-    });
     refresh();
 }
 
@@ -226,20 +223,22 @@ void WeightEditor::addWeightBlock(WeightKind kind, QStringList rowNames, std::ve
 }
 
 void WeightEditor::addEmbeddingBlock(Stage stage, std::vector<WeightBlock>& blocks) {
-    const SharedTrace& trace = m_workspace.trace();
     const Scenario& scenario = m_workspace.scenario();
-    // The embedding of an older sentence says nothing about this one.
-    if (!trace || trace->scenario.original != scenario.original || trace->scenario.query != scenario.query ||
-        trace->scenario.key != scenario.key || trace->scenario.x != scenario.x || trace->scenario.y != scenario.y)
-        return;
     const bool isKey = stage == Stage::EmbeddingKey;
-    const SharedMatrix& opened = isKey ? trace->embeddingKey.sum : trace->embedding.sum;
-    if (!opened)
+    if (isKey && !scenario.key)
         return;
+    const TokenSequence& tokens = isKey ? scenario.keyTokens() : scenario.query;
+    OpenedEmbedding& known = isKey ? m_openedY : m_openedX;
+    // Embedding a long text takes a while and a dragged cell asks for it again and again.
+    if (const SharedMatrix& own = isKey ? scenario.y : scenario.x)
+        known = {own, tokens, scenario.original};
+    else if (!known.values || known.model != scenario.original || known.tokens != tokens)
+        known = {scenario.original->embedder().embed(tokens).sum, tokens, scenario.original};
+    const SharedMatrix& opened = known.values;
     blocks.push_back({share(embeddingOf(scenario, stage, *opened)),
                       opened,
                       {0, opened->rows(), 0, opened->cols()},
-                      tokenTexts(isKey ? scenario.keyTokens() : scenario.query)});
+                      tokenTexts(tokens)});
     m_targets.push_back({true, stage, {}});
 }
 
@@ -300,7 +299,7 @@ void WeightEditor::refreshCaption() {
             : tr("Only a square table can be transposed; this one is %1.").arg(sizeText(rows, cols)));
     m_copyFrom->setEnabled(!isEmbedding && !empty);
     if (empty) {
-        m_caption->setText(isEmbedding ? tr("Computing…") : tr("Open a model to see its weights."));
+        m_caption->setText(tr("Open a model to see its weights."));
         return;
     }
     const ModelConfig& config = m_workspace.scenario().model->config();
@@ -473,9 +472,11 @@ void WeightEditor::fillZero() {
 }
 
 void WeightEditor::fillRandom(quint64 seed) {
-    quint64 next = seed; // every block its own numbers
+    Random random(seed); // one stream, so that every block has its own numbers
     commit(tr("Fill %1 with random numbers (seed %2)").arg(tableName()).arg(seed),
-           withWholeTable([&next](const Matrix& now) { return randomNormal(now.rows(), now.cols(), next++); }));
+           withWholeTable([&random](const Matrix& now) {
+               return normalMatrix(now.rows(), now.cols(), 1.0 / std::sqrt(now.rows()), random);
+           }));
 }
 
 void WeightEditor::fillTransposed() {

@@ -91,6 +91,13 @@ private:
     QAction* m_copyFrom = nullptr;
     QLabel* m_caption = nullptr;
     QLabel* m_message = nullptr;
+    // X and Y before any change by hand, and what they belong to.
+    struct OpenedEmbedding {
+        SharedMatrix values;
+        TokenSequence tokens;
+        SharedModel model;
+    };
+    OpenedEmbedding m_openedX, m_openedY;
     bool m_committing = false;
     int m_mergeId;
     double m_turnStart = 0, m_turnUnit = 0;
