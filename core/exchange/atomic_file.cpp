@@ -3,10 +3,8 @@
 #include "core/model/mapped_file.h"
 #include "core/tensor/errors.h"
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -71,14 +69,17 @@ InputError cannotWrite(const std::string& path, int error) {
     return InputError(printable(path) + ": cannot be written: " + std::strerror(error));
 }
 
-// What a new file would get; an existing one keeps its own.
-mode_t permissionsFor(const std::string& path) {
-    struct stat status {};
-    if (stat(path.c_str(), &status) == 0)
-        return status.st_mode & 07777U;
-    const mode_t mask = umask(0); // can only be asked by setting it
-    umask(mask);
-    return 0666U & ~mask;
+// A new file with a name that nothing else has, beside the target. Its permissions are what any new file gets.
+void createBeside(const std::filesystem::path& folder, Unfinished& file) {
+    for (int attempt = 0; attempt < 1000 && file.descriptor < 0; ++attempt) {
+        const std::string name = ".headscope-" + std::to_string(getpid()) + "-" + std::to_string(attempt);
+        const std::string path = (folder / name).string();
+        file.descriptor = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+        if (file.descriptor >= 0)
+            file.path = path;
+        else if (errno != EEXIST)
+            return;
+    }
 }
 
 } // namespace
@@ -109,11 +110,12 @@ void writeFileAtomically(const std::string& path, const std::function<void(std::
         throw InputError(printable(path) + ": cannot be written: there is no folder " + printable(folder.string()));
 
     Unfinished file;
-    std::string pattern = (folder / ".headscope-XXXXXX").string();
-    file.descriptor = mkostemp(pattern.data(), O_CLOEXEC);
+    createBeside(folder, file);
     if (file.descriptor < 0)
         throw cannotWrite(path, errno);
-    file.path = pattern;
+    struct stat old {};
+    if (stat(target.c_str(), &old) == 0 && fchmod(file.descriptor, old.st_mode & 07777U) != 0) // the old one's permissions
+        throw cannotWrite(path, errno);
 
     DescriptorBuffer buffer(file.descriptor);
     std::ostream out(&buffer);
@@ -122,7 +124,7 @@ void writeFileAtomically(const std::string& path, const std::function<void(std::
     if (buffer.error() != 0 || !out)
         throw cannotWrite(path, buffer.error() != 0 ? buffer.error() : EIO);
     // Without the sync a crash of the machine could leave the new name with no contents.
-    if (fchmod(file.descriptor, permissionsFor(target.string())) != 0 || fsync(file.descriptor) != 0)
+    if (fsync(file.descriptor) != 0)
         throw cannotWrite(path, errno);
     const int closed = close(file.descriptor);
     file.descriptor = -1;

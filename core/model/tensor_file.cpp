@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace headscope {
@@ -37,9 +38,11 @@ const TensorEntry* TensorFile::find(std::string_view name) const {
 
 std::size_t TensorFile::indexOf(const TensorEntry& entry) const {
     const auto& all = entries();
-    for (const TensorEntry* mine : {&entry, find(entry.name)}) // at once for an entry of this file, by name for a copy of one
-        if (const auto at = static_cast<std::size_t>(mine - all.data()); mine != nullptr && at < all.size())
-            return at;
+    const std::less<const TensorEntry*> before; // of this file or not: any two pointers may be compared
+    if (!before(&entry, all.data()) && before(&entry, all.data() + all.size()))
+        return static_cast<std::size_t>(&entry - all.data());
+    if (const TensorEntry* mine = find(entry.name)) // a copy of an entry
+        return static_cast<std::size_t>(mine - all.data());
     throw LoadError(path(), printable(entry.name), "an entry of this file", "none of that name");
 }
 
