@@ -4,6 +4,7 @@
 #include "core/tensor/errors.h"
 #include "core/tensor/memory.h"
 
+
 #include <algorithm>
 
 namespace headscope {
@@ -57,9 +58,8 @@ private:
             const double copies = m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
             bytes += static_cast<double>(m_layers.size()) * count * shape.rows * shape.cols * 4 * copies;
         }
-        if (const std::uint64_t available = availableMemory(); bytes > static_cast<double>(available))
-            throw InputError("the arrays need " + byteText(static_cast<std::uint64_t>(bytes)) + " of memory, and " +
-                             byteText(available) + " are free: choose fewer with --layer, --head or --stage");
+        headscope::requireMemory(static_cast<std::int64_t>(std::min(bytes, 0x1p62)), "a dump of these arrays",
+                                 "choose fewer with --layer, --head or --stage");
     }
 
     // The matrices of one stage, one after the other.

@@ -46,7 +46,10 @@ struct Values {
 
 Values valuesOf(const std::vector<float>& data) {
     Values v{"<f4", {}};
-    v.bytes.reserve(data.size() * 4);
+    if constexpr (std::endian::native == std::endian::little) {
+        v.bytes.assign(reinterpret_cast<const char*>(data.data()), data.size() * sizeof(float));
+        return v;
+    }
     for (const float f : data)
         put(v.bytes, std::bit_cast<std::uint32_t>(f), 4);
     return v;

@@ -3,6 +3,7 @@
 #include "core/tensor/errors.h"
 #include "core/tensor/memory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -73,9 +74,11 @@ void requireFreeMemory(std::uint64_t bytes, const std::string& path, const std::
     constexpr std::uint64_t small = std::uint64_t{16} << 20;
     if (bytes <= small)
         return;
-    if (const std::uint64_t available = availableMemory(); bytes > available)
+    const std::int64_t available = availableMemory();
+    if (bytes > static_cast<std::uint64_t>(available))
         throw LoadError(path, entry, "", "",
-                        "needs " + byteText(bytes) + " of memory, and " + byteText(available) + " are free");
+                        "needs " + memoryText(static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, std::uint64_t{1} << 59))) + ", but " + memoryText(available) +
+                            " of memory are free");
 }
 
 } // namespace headscope

@@ -1,34 +1,35 @@
 #include "core/tensor/memory.h"
 
-#include <array>
-#include <cstdio>
+#include "core/tensor/errors.h"
+
 #include <fstream>
 #include <limits>
 
 namespace headscope {
 
-std::uint64_t availableMemory() {
-    std::ifstream in("/proc/meminfo");
-    std::string word;
-    std::uint64_t kibibytes = 0;
-    while (in >> word)
-        if (word == "MemAvailable:" && in >> kibibytes)
+std::int64_t availableMemory() {
+    std::ifstream info("/proc/meminfo");
+    std::string name, unit;
+    std::int64_t kibibytes = 0;
+    while (info >> name >> kibibytes) {
+        std::getline(info, unit);
+        if (name == "MemAvailable:")
             return kibibytes * 1024;
-    return std::numeric_limits<std::uint64_t>::max(); // unknown: let the allocation decide
+    }
+    return std::numeric_limits<std::int64_t>::max(); // not known here: leave it to the allocator
 }
 
-std::string byteText(std::uint64_t bytes) {
-    if (bytes < 1024)
-        return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
-    static constexpr std::array units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    std::uint64_t tenths = bytes, unit = 0; // integers only, so that no locale can put a comma here
-    while (tenths / 1024 >= 1024 && unit + 1 < units.size()) {
-        tenths /= 1024;
-        ++unit;
-    }
-    const std::uint64_t whole = tenths / 1024;
-    const std::uint64_t digit = tenths % 1024 * 10 / 1024;
-    return std::to_string(whole) + (whole < 10 && digit != 0 ? "." + std::to_string(digit) : "") + " " + units[unit];
+std::string memoryText(std::int64_t bytes) {
+    const bool gib = bytes >= (std::int64_t{1} << 30);
+    const std::int64_t tenths = bytes * 10 / (std::int64_t{1} << (gib ? 30 : 20));
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + (gib ? " GiB" : " MiB");
+}
+
+void requireMemory(std::int64_t bytes, const std::string& what, const std::string& hint) {
+    const std::int64_t free = availableMemory();
+    if (bytes > free)
+        throw InputError(what + " needs " + memoryText(bytes) + ", but " + memoryText(free) + " of memory are free; " +
+                         hint);
 }
 
 } // namespace headscope

@@ -1,4 +1,4 @@
-// How much memory is free: what is too large is refused before it is allocated, with both figures.
+// What the machine has left: asked before something large is allocated, never after.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,9 @@
 
 namespace headscope {
 
-std::uint64_t availableMemory();                // bytes that can be allocated without swapping
-std::string byteText(std::uint64_t bytes);      // "1.5 GiB", "96 MiB", "812 bytes"
+std::int64_t availableMemory();             // bytes; as the kernel estimates it, without swapping
+std::string memoryText(std::int64_t bytes); // "1.5 GiB"
+// Throws InputError "WHAT needs 12.0 GiB, but 7.1 GiB of memory are free; HINT".
+void requireMemory(std::int64_t bytes, const std::string& what, const std::string& hint);
 
 } // namespace headscope
