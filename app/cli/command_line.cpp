@@ -17,8 +17,8 @@ struct CommandLine::Private {
 
     std::string helpHint() const { return "`headscope " + command + " --help` lists the options"; }
 
-    // CLI11 takes "--text -x" for two options and "--text=" for a missing value. What follows an option that needs a value is
-    // its value, unless it is an option of this command.
+    // CLI11 takes "--text -x" for two options and "--text=" for a missing value. What follows an option that needs a
+    // value is its value, unless it is an option of this command.
     std::vector<std::string> normalized(const std::vector<std::string>& arguments) const {
         std::vector<std::string> result;
         std::set<std::string> seen;
@@ -31,7 +31,8 @@ struct CommandLine::Private {
                 continue;
             }
             if (equals == std::string::npos &&
-                (i + 1 == arguments.size() || allOptions.contains(arguments[i + 1].substr(0, arguments[i + 1].find('=')))))
+                (i + 1 == arguments.size() ||
+                 allOptions.contains(arguments[i + 1].substr(0, arguments[i + 1].find('=')))))
                 throw InputError(command + ": " + name + " needs a value; " + helpHint());
             const std::string value = equals == std::string::npos ? arguments[++i] : argument.substr(equals + 1);
             if (value.empty()) {
@@ -58,9 +59,13 @@ CommandLine::CommandLine(std::string command, const std::string& what, const std
 
 CommandLine::~CommandLine() = default;
 
-void CommandLine::group(std::string title) { m->group = std::move(title); }
+void CommandLine::group(std::string title) {
+    m->group = std::move(title);
+}
 
-void CommandLine::helpText(std::string text) { m->helpText = std::move(text); }
+void CommandLine::helpText(std::string text) {
+    m->helpText = std::move(text);
+}
 
 void CommandLine::value(const std::string& name, std::optional<std::string>& target, const std::string& type,
                         const std::string& help) {
@@ -101,8 +106,13 @@ void CommandLine::flag(const std::string& name, bool& target, const std::string&
 }
 
 void CommandLine::yesNo(const std::string& name, std::optional<bool>& target, const std::string& help) {
-    m->app.add_flag_callback("--" + name, [&target] { target = true; }, help)->group(m->group);
-    m->app.add_flag_callback("--no-" + name, [&target] { target = false; }, "the opposite of --" + name)
+    m->app
+        .add_flag_callback(
+            "--" + name, [&target] { target = true; }, help)
+        ->group(m->group);
+    m->app
+        .add_flag_callback(
+            "--no-" + name, [&target] { target = false; }, "the opposite of --" + name)
         ->group(m->group)
         ->excludes("--" + name);
     m->allOptions.insert("--" + name);
@@ -141,8 +151,9 @@ bool CommandLine::parse(const std::vector<std::string>& arguments, std::ostream&
     const std::vector<std::string> extra = m->app.remaining();
     if (!extra.empty()) {
         const bool isOption = extra[0].starts_with('-') && extra[0].size() > 1;
-        throw InputError(prefix + (isOption ? "there is no option " + extra[0].substr(0, extra[0].find('='))
-                                            : "'" + extra[0] + "' is one argument too many (quote a text with spaces)") +
+        throw InputError(prefix +
+                         (isOption ? "there is no option " + extra[0].substr(0, extra[0].find('='))
+                                   : "'" + extra[0] + "' is one argument too many (quote a text with spaces)") +
                          "; " + m->helpHint());
     }
     return true;

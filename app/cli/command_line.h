@@ -1,5 +1,5 @@
-// CommandLine: the options of one command, as CLI11 reads them and --help shows them. Values stay text here: numbers are read
-// by numbers.h, so that no locale changes them and every refusal is a sentence of our own.
+// CommandLine: the options of one command, as CLI11 reads them and --help shows them. Values stay text here: numbers
+// are read by numbers.h, so that no locale changes them and every refusal is a sentence of our own.
 #pragma once
 
 #include <iosfwd>
@@ -17,8 +17,10 @@ public:
 
     void group(std::string title); // heading in --help for the options that follow
     // Targets must live until parse has returned; one that was not given is left as it is.
-    void value(const std::string& name, std::optional<std::string>& target, const std::string& type, const std::string& help);
-    void list(const std::string& name, std::vector<std::string>& target, const std::string& type, const std::string& help);
+    void value(const std::string& name, std::optional<std::string>& target, const std::string& type,
+               const std::string& help);
+    void list(const std::string& name, std::vector<std::string>& target, const std::string& type,
+              const std::string& help);
     void flag(const std::string& name, bool& target, const std::string& help);
     void yesNo(const std::string& name, std::optional<bool>& target, const std::string& help); // --name / --no-name
     void positional(const std::string& name, std::optional<std::string>& target, const std::string& help);

@@ -19,9 +19,7 @@ enum class ModelKind { Toy, OtherBuiltin, File };
 ModelKind kindOf(const std::string& model) {
     if (model == "toy")
         return ModelKind::Toy;
-    const auto& builtin = builtinModels();
-    const bool known = std::any_of(builtin.begin(), builtin.end(), [&](const BuiltinModel& b) { return b.name == model; });
-    return known ? ModelKind::OtherBuiltin : ModelKind::File;
+    return isBuiltinModel(model) ? ModelKind::OtherBuiltin : ModelKind::File;
 }
 
 void refuseIf(bool given, const std::string& sentence) {
@@ -38,8 +36,9 @@ void refuseBoth(bool a, const std::string& nameA, bool b, const std::string& nam
 void refuseUnusedModelOptions(const ModelOptions& o, const std::string& model, ModelKind kind) {
     if (kind == ModelKind::Toy)
         return;
-    const std::string why = " is for toy; " + model +
-                            (kind == ModelKind::File ? " has the sizes that its file says" : " has its own sizes and weights");
+    const std::string why =
+        " is for toy; " + model +
+        (kind == ModelKind::File ? " has the sizes that its file says" : " has its own sizes and weights");
     refuseIf(o.dModel.has_value(), "--d-model" + why);
     refuseIf(o.kvHeads.has_value(), "--kv-heads" + why);
     refuseIf(o.dK.has_value(), "--d-k" + why);
@@ -92,7 +91,8 @@ std::vector<Intervention> parseAblated(const std::string& text, const ModelConfi
     for (const std::string& part : split(text, ',')) {
         const auto numbers = split(part, ':');
         if (numbers.size() != 2)
-            throw InputError("--ablate: expected LAYER:HEAD with commas between them, as in 0:3,1:2, found '" + text + "'");
+            throw InputError("--ablate: expected LAYER:HEAD with commas between them, as in 0:3,1:2, found '" + text +
+                             "'");
         Intervention off;
         off.kind = Intervention::Kind::HeadOff;
         const std::string where = "--ablate " + part;
@@ -189,8 +189,10 @@ void carryEdits(Scenario& to, const Scenario& from, const Streams& streams) {
         const Matrix& before = *from.original->tensor(id);
         const Matrix& after = *from.model->tensor(id);
         const SharedMatrix target = id.layer.value < to.model->config().layers ? to.model->tensor(id) : nullptr;
-        if (to.source.name != from.source.name || !target || target->rows() != after.rows() || target->cols() != after.cols()) {
-            note(streams, "the scenario's edits of " + name + " do not fit " + to.model->config().name + " and are left out");
+        if (to.source.name != from.source.name || !target || target->rows() != after.rows() ||
+            target->cols() != after.cols()) {
+            note(streams,
+                 "the scenario's edits of " + name + " do not fit " + to.model->config().name + " and are left out");
             continue;
         }
         Matrix edited = *target;
@@ -203,16 +205,28 @@ void carryEdits(Scenario& to, const Scenario& from, const Streams& streams) {
 
 } // namespace
 
+bool isBuiltinModel(const std::string& name) {
+    const auto& models = builtinModels();
+    return std::any_of(models.begin(), models.end(), [&](const BuiltinModel& model) { return model.name == name; });
+}
+
 bool ModelOptions::anyGiven() const {
     return model || dModel || heads || kvHeads || dK || dV || layers || seed || position || bias || residual;
 }
 
-bool TextOptions::anyGiven() const { return text || textFile || ids || pair || pairIds || target || targetIds || x || y; }
+bool TextOptions::anyGiven() const {
+    return text || textFile || ids || pair || pairIds || target || targetIds || x || y;
+}
 
 void addModelOptions(CommandLine& line, ModelOptions& o) {
     line.group("Model");
     line.value("--model", o.model, "NAME|PATH",
                "a built-in model or a file (" + std::string(defaultModelName()) + "); `headscope models` lists them");
+    addSizeOptions(line, o);
+}
+
+void addSizeOptions(CommandLine& line, ModelOptions& o) {
+    line.group("Model");
     line.value("--d-model", o.dModel, "N", "toy: width of X (64)");
     line.value("--heads", o.heads, "N", "toy: heads (8); attention modules whose file does not say");
     line.value("--kv-heads", o.kvHeads, "N", "toy: key/value heads (as many as heads)");
@@ -223,6 +237,7 @@ void addModelOptions(CommandLine& line, ModelOptions& o) {
     line.value("--position", o.position, "NAME", "toy: none, sinusoidal, learned, rope or alibi (none)");
     line.yesNo("bias", o.bias, "toy: with b_Q, b_K, b_V, b_O (the default)");
     line.yesNo("residual", o.residual, "toy: input + output feeds the next layer (the default)");
+    line.group("Options");
 }
 
 void addComputeOptions(CommandLine& line, ComputeOptions& o) {
@@ -290,7 +305,8 @@ ModelSource modelSource(const ModelOptions& o, ModelSource source) {
     if (o.position) {
         const auto position = positionFromName(*o.position);
         if (!position)
-            throw InputError("--position: expected none, sinusoidal, learned, rope or alibi, found '" + *o.position + "'");
+            throw InputError("--position: expected none, sinusoidal, learned, rope or alibi, found '" + *o.position +
+                             "'");
         toy.position = *position;
     }
     toy.bias = o.bias.value_or(toy.bias);
@@ -308,7 +324,8 @@ std::string readTextFile(const std::string& path, std::istream& standardInput) {
             throw LoadError(path, "", "a text file", "a folder");
         file.open(path, std::ios::binary);
         if (!file)
-            throw LoadError(path, "", "a text file", "nothing that can be opened", "check the path and its permissions");
+            throw LoadError(path, "", "a text file", "nothing that can be opened",
+                            "check the path and its permissions");
     }
     std::istream& in = path == "-" ? standardInput : file;
     std::string text;
@@ -352,7 +369,8 @@ std::vector<Stage> parseStages(const std::string& text, const Scenario& scenario
             throw InputError("--stage: there is no stage '" + id + "'; the stages are " + stageIds());
         if (!stageAvailable(scenario, *stage))
             throw InputError("--stage " + id + ": " + scenario.model->config().name + " has no such matrix here (" +
-                             (*stage == Stage::EmbeddingKey ? "it takes a second text: give --pair" : "it has no W_O") + ")");
+                             (*stage == Stage::EmbeddingKey ? "it takes a second text: give --pair" : "it has no W_O") +
+                             ")");
         if (std::find(stages.begin(), stages.end(), *stage) == stages.end())
             stages.push_back(*stage);
     }
@@ -428,7 +446,8 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
     if (!o.rules.empty())
         scenario.rules = parseRules(o.rules);
     if (o.ablate) {
-        std::erase_if(scenario.interventions, [](const Intervention& i) { return i.kind == Intervention::Kind::HeadOff; });
+        std::erase_if(scenario.interventions,
+                      [](const Intervention& i) { return i.kind == Intervention::Kind::HeadOff; });
         for (const Intervention& off : parseAblated(*o.ablate, scenario.model->config()))
             scenario.interventions.push_back(off);
     }

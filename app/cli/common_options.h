@@ -1,10 +1,11 @@
-// The options that commands share, and how they become a scenario. Knows which options were given, so that one that the chosen
-// model does not use is refused by name, and so that options beside --scenario FILE override what the file says.
+// The options that commands share, and how they become a scenario. Knows which options were given, so that one that the
+// chosen model does not use is refused by name, and so that options beside --scenario FILE override what the file says.
 #pragma once
 
 #include "app/cli/command_line.h"
 #include "app/cli/streams.h"
 #include "core/exchange/scenario_file.h"
+#include "core/tensor/errors.h"
 
 #include <optional>
 #include <string>
@@ -40,11 +41,14 @@ struct ComputeOptions {
 };
 
 void addModelOptions(CommandLine& line, ModelOptions& options);
+void addSizeOptions(CommandLine& line, ModelOptions& options);      // without --model
 void addComputeOptions(CommandLine& line, ComputeOptions& options); // model and text options included
 void addStageOption(CommandLine& line, ComputeOptions& options);    // for the commands that take one
 
+bool isBuiltinModel(const std::string& name);
+
 // Each throws InputError naming the option that does not fit.
-ModelSource modelSource(const ModelOptions& options, ModelSource base = {}); // what was not given stays as in base
+ModelSource modelSource(const ModelOptions& options, ModelSource base = {});    // what was not given stays as in base
 std::string readTextFile(const std::string& path, std::istream& standardInput); // "-" is standard input; valid UTF-8
 // The scenario, checked, with the view of --scenario or the default one. Notes go to streams.err.
 Document openDocument(const ComputeOptions& options, const Streams& streams);

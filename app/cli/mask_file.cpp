@@ -45,10 +45,12 @@ Matrix readCsv(const std::string& path) {
     if (error || !std::filesystem::is_regular_file(path))
         throw LoadError(path, "", "a mask file (csv, npy or npz)", "something that is no file");
     if (size > largest)
-        throw LoadError(path, "", "a csv of at most 2 GiB", std::to_string(size) + " bytes", "save large masks as .npy");
+        throw LoadError(path, "", "a csv of at most 2 GiB", std::to_string(size) + " bytes",
+                        "save large masks as .npy");
     std::string text = readStart(path, static_cast<std::size_t>(size));
     if (text.size() != size)
-        throw LoadError(path, "", std::to_string(size) + " bytes", std::to_string(text.size()), "check its permissions");
+        throw LoadError(path, "", std::to_string(size) + " bytes", std::to_string(text.size()),
+                        "check its permissions");
     return parseCsvMatrix(text, path);
 }
 
@@ -68,7 +70,8 @@ MaskPart readMaskFile(const std::string& path, int queries, int keys) {
         isFlags = isFlagType(entry.type);
     } else {
         numbers = readCsv(path);
-        isFlags = std::all_of(numbers.values().begin(), numbers.values().end(), [](float v) { return v == 0 || v == 1; });
+        isFlags =
+            std::all_of(numbers.values().begin(), numbers.values().end(), [](float v) { return v == 0 || v == 1; });
     }
     if (numbers.rows() != queries || numbers.cols() != keys)
         throw LoadError(path, "mask", shapeText(queries, keys) + " numbers (queries x keys)",
@@ -97,8 +100,8 @@ Mask parseMaskOption(const std::string& text, int queries, int keys) {
         } else if (isFile(part)) {
             mask.parts.push_back(readMaskFile(part, queries, keys));
         } else {
-            throw InputError("--mask: expected none, causal, window:W, prefix:P, padding:K, model or a file, found '" + part +
-                             "'");
+            throw InputError("--mask: expected none, causal, window:W, prefix:P, padding:K, model or a file, found '" +
+                             part + "'");
         }
     }
     return mask;
@@ -119,7 +122,8 @@ Matrix parseCsvMatrix(const std::string& text, const std::string& name) {
         const auto cells = split(line, separator);
         const std::string at = "line " + std::to_string(lineNumber);
         if (rows > 0 && static_cast<int>(cells.size()) != cols)
-            throw LoadError(name, at, std::to_string(cols) + " numbers, as in the lines before", std::to_string(cells.size()));
+            throw LoadError(name, at, std::to_string(cols) + " numbers, as in the lines before",
+                            std::to_string(cells.size()));
         cols = static_cast<int>(cells.size());
         for (std::size_t c = 0; c < cells.size(); ++c) {
             std::string cell = cells[c];
@@ -128,7 +132,8 @@ Matrix parseCsvMatrix(const std::string& text, const std::string& name) {
             float value = 0;
             const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
             if (error != std::errc() || end != cell.data() + cell.size())
-                throw LoadError(name, at + ", column " + std::to_string(c + 1), "a number", "'" + cell.substr(0, 40) + "'");
+                throw LoadError(name, at + ", column " + std::to_string(c + 1), "a number",
+                                "'" + cell.substr(0, 40) + "'");
             values.push_back(value);
         }
         ++rows;

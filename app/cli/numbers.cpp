@@ -98,7 +98,8 @@ std::vector<int> parseIndices(std::string_view option, std::string_view text, in
     return indices;
 }
 
-int parseIndex(std::string_view option, std::string_view text, int count, std::string_view owner, std::string_view things) {
+int parseIndex(std::string_view option, std::string_view text, int count, std::string_view owner,
+               std::string_view things) {
     const int index = parseInt(option, text, 0);
     requireBelow(option, index, count, owner, things);
     return index;
@@ -121,7 +122,8 @@ std::string fixed(double value, int decimals) {
     if (std::isinf(value))
         return value < 0 ? "-inf" : "inf";
     std::array<char, 400> buffer{}; // the largest double has 309 digits before the point
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals).ptr;
+    const auto end =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals).ptr;
     std::string text(buffer.data(), end);
     // "-0.00" says nothing that "0.00" does not.
     if (text.starts_with('-') && text.find_first_not_of("-0.") == std::string::npos)

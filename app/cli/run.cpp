@@ -31,7 +31,8 @@ constexpr std::array commands{
 };
 
 const Command* findCommand(std::string_view name) {
-    const auto* found = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+    const auto* found =
+        std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
     return found == commands.end() ? nullptr : found;
 }
 
@@ -78,7 +79,8 @@ void note(const Streams& streams, const std::string& sentence) {
 }
 
 void printFailure(std::ostream& err, std::string sentence) {
-    std::replace_if(sentence.begin(), sentence.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
+    std::replace_if(
+        sentence.begin(), sentence.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
     err << "headscope: " << sentence << std::endl;
 }
 
@@ -108,13 +110,15 @@ int run(const Arguments& arguments, std::istream& in, std::ostream& out, std::os
 bool wantsWindow(const Arguments& arguments) {
     if (arguments.empty())
         return true;
-    return arguments.size() == 1 && !arguments[0].starts_with('-') && arguments[0] != "help" && !findCommand(arguments[0]);
+    return arguments.size() == 1 && !arguments[0].starts_with('-') && arguments[0] != "help" &&
+           !findCommand(arguments[0]);
 }
 
 std::optional<int> windowRefusal(const Arguments& arguments, bool hasDisplay, std::ostream& err) {
     std::error_code ignored;
     if (!arguments.empty() && !std::filesystem::exists(arguments[0], ignored)) {
-        printFailure(err, "'" + arguments[0] + "' is neither a file nor a command (headscope --help lists the commands)");
+        printFailure(err,
+                     "'" + arguments[0] + "' is neither a file nor a command (headscope --help lists the commands)");
         return 2;
     }
     if (!hasDisplay) {

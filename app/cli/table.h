@@ -1,4 +1,5 @@
-// Table: rows of text in aligned columns, for people. Wide (CJK) and combining characters are counted as a terminal does.
+// Table: rows of text in aligned columns, for people. Wide (CJK) and combining characters are counted as a terminal
+// does.
 #pragma once
 
 #include <iosfwd>
