@@ -1,6 +1,6 @@
 // Workspace: the only thing in the program that changes, and it changes by replacing one value with another.
-// Owns scenario, view, trace and the undo stack; computes in the background, latest wins. Every widget reads values from it
-// and asks it for new ones; no widget changes another widget.
+// Owns scenario, view, trace and the undo stack; computes in the background, latest wins. Every widget reads values
+// from it and asks it for new ones; no widget changes another widget.
 #pragma once
 
 #include "core/attention/trace.h"

@@ -8,10 +8,10 @@
 namespace headscope {
 
 struct CostPart {
-    std::string name;            // "projections Q K V", "Q K^T", "softmax", "A V", "W_O"
+    std::string name;              // "projections Q K V", "Q K^T", "softmax", "A V", "W_O"
     std::int64_t multiplyAdds = 0; // softmax: its exponentials, counted as one each
     std::int64_t parameters = 0;   // weights and, with bias, biases
-    double share = 0;            // of all multiply-adds
+    double share = 0;              // of all multiply-adds
 };
 struct AttentionCost {
     std::vector<CostPart> parts;
@@ -20,8 +20,8 @@ struct AttentionCost {
 };
 
 // n queries, m keys, width d = d_model; h heads of d_k and d_v, h_kv KV heads.
-AttentionCost attentionCost(std::int64_t n, std::int64_t m, std::int64_t dModel, int heads, int kvHeads, std::int64_t dK,
-                            std::int64_t dV, bool bias);
+AttentionCost attentionCost(std::int64_t n, std::int64_t m, std::int64_t dModel, int heads, int kvHeads,
+                            std::int64_t dK, std::int64_t dV, bool bias);
 // h heads of d/h against one head of d.
 struct HeadCountComparison {
     AttentionCost one, many;

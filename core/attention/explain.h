@@ -22,17 +22,18 @@ struct ExplainStep {
 struct CellExplanation {
     Stage stage;
     int row = 0, col = 0;
-    std::string sentence;      // "sat (query) attends 0.8907 to cat (key)"
+    std::string sentence;            // "sat (query) attends 0.8907 to cat (key)"
     std::string leftName, rightName; // what the factors are: "Q_sat", "K_cat"; empty when there is no sum
-    std::vector<Term> terms;   // largest |product| first
-    double constant = 0;       // added to the sum: a bias
-    std::string constantName;  // "b_Q"; empty when there is none
-    double sum = 0;            // of all products and the constant, in double
-    std::vector<ExplainStep> steps; // from the sum to the value
-    float value = 0;           // the engine's number: the last step, or the sum
+    std::vector<Term> terms;         // largest |product| first
+    double constant = 0;             // added to the sum: a bias
+    std::string constantName;        // "b_Q"; empty when there is none
+    double sum = 0;                  // of all products and the constant, in double
+    std::vector<ExplainStep> steps;  // from the sum to the value
+    float value = 0;                 // the engine's number: the last step, or the sum
 };
 
 // Works for every stage that is available. The unrounded sum agrees with the engine to 1e-6 of the sum of |terms|.
-CellExplanation explainCell(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row, int col);
+CellExplanation explainCell(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row,
+                            int col);
 
 } // namespace headscope

@@ -13,7 +13,8 @@ struct HeadStages {
 // Only the wanted ones are filled. Under softmax-queries all rows are computed together.
 HeadStages headStages(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, HeadWanted wanted);
 
-// The matrix of one stage: shared where the trace keeps it, else derived. K and V are those of the query head's KV head.
+// The matrix of one stage: shared where the trace keeps it, else derived. K and V are those of the query head's KV
+// head.
 SharedMatrix stageMatrix(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage);
 
 // False where the scenario has no such matrix: embedding_key in self-attention, contribution and norms without W_O.

@@ -1,4 +1,5 @@
-// Class rules: wrong on purpose, each with its right twin, so that a class sees the damage. The right rule is the default.
+// Class rules: wrong on purpose, each with its right twin, so that a class sees the damage. The right rule is the
+// default.
 #pragma once
 
 #include "core/tensor/matrix.h"
@@ -11,12 +12,25 @@
 
 namespace headscope {
 
-enum class Rule { SplitInput, ScaleDModel, ScaleDk, NoScale, SoftmaxQueries, MaskAfterSoftmax, ConcatReshape,
-                  NoOutputProjection, AverageHeads };
+enum class Rule {
+    SplitInput,
+    ScaleDModel,
+    ScaleDk,
+    NoScale,
+    SoftmaxQueries,
+    MaskAfterSoftmax,
+    ConcatReshape,
+    NoOutputProjection,
+    AverageHeads
+};
 inline constexpr int ruleCount = 9;
 using RuleSet = std::bitset<ruleCount>;
-inline bool has(const RuleSet& rules, Rule r) { return rules.test(static_cast<std::size_t>(r)); }
-inline RuleSet with(RuleSet rules, Rule r, bool on = true) { return rules.set(static_cast<std::size_t>(r), on); }
+inline bool has(const RuleSet& rules, Rule r) {
+    return rules.test(static_cast<std::size_t>(r));
+}
+inline RuleSet with(RuleSet rules, Rule r, bool on = true) {
+    return rules.set(static_cast<std::size_t>(r), on);
+}
 
 struct RuleInfo {
     Rule rule;

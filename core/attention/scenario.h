@@ -15,15 +15,15 @@ struct Scale {
     double number = 1.0;
     bool operator==(const Scale&) const = default;
 };
-Scale parseScale(std::string_view text);   // "sqrt_dk", "none", a finite number; throws InputError
-std::string scaleName(const Scale& scale); // the inverse
+Scale parseScale(std::string_view text);        // "sqrt_dk", "none", a finite number; throws InputError
+std::string scaleName(const Scale& scale);      // the inverse
 double parseTemperature(std::string_view text); // a number >= 0 or "inf"; throws InputError
 
 // The other kind of change beside a new weight: a stage output or a head, replaced where it is produced.
 struct Intervention {
     enum class Kind {
-        HeadOff,  // layer, head: its output is 0 before W_O
-        SetCell,  // layer, stage, row, col, value; Scores: of `head`; Embedding, EmbeddingKey: layer 0 only, head unused
+        HeadOff, // layer, head: its output is 0 before W_O
+        SetCell, // layer, stage, row, col, value; Scores: of `head`; Embedding, EmbeddingKey: layer 0 only, head unused
         MaskCell, // row, col: value is added to the scaled scores of every layer and head; -inf closes, 0 opens
     };
     Kind kind = Kind::HeadOff;
@@ -59,16 +59,17 @@ struct Scenario {
 // What a user asks for, before it is checked: the command line's options and the window's controls both become this.
 struct ScenarioRequest {
     ModelSource source;
-    std::optional<std::string> text, pair;              // UTF-8
+    std::optional<std::string> text, pair; // UTF-8
     std::optional<std::vector<std::int64_t>> ids, pairIds;
-    SharedMatrix x, y;                                  // from --x, --y
+    SharedMatrix x, y; // from --x, --y
     Mask mask;
     Scale scale;
     double temperature = 1.0;
     RuleSet rules;
     std::vector<Intervention> interventions;
 };
-// Opens the model, tokenizes, and checks everything that can be checked before computing. Throws InputError / LoadError.
+// Opens the model, tokenizes, and checks everything that can be checked before computing. Throws InputError /
+// LoadError.
 Scenario makeScenario(ScenarioRequest request);
 // The same model with other texts (pair: absent = self-attention). Keeps edits where the tensors' shapes stay.
 Scenario withTexts(const Scenario& scenario, std::string_view text, std::optional<std::string_view> pair);

@@ -1,5 +1,5 @@
-// trace: Scenario -> AttentionTrace, layer by layer. A trace keeps only what is linear in n; the n x m matrices of a head are
-// derived on demand (head_stages.h) by the same function.
+// trace: Scenario -> AttentionTrace, layer by layer. A trace keeps only what is linear in n; the n x m matrices of a
+// head are derived on demand (head_stages.h) by the same function.
 #pragma once
 
 #include "core/attention/scenario.h"
@@ -19,10 +19,10 @@ struct LayerTrace {
     SharedMatrix q;           // after RoPE; the same object as projectionQ without it
     SharedMatrix k;
     SharedMatrix v;
-    SharedMatrix concat;      // (n, h*d_v), switched-off heads 0
-    SharedMatrix output;      // (n, d_out), before the residual
-    SharedMatrix hidden;      // (n, d_model): the next layer's input
-    SharedMatrix meanWeights; // (n, m), only under the rule average-heads; else null
+    SharedMatrix concat;         // (n, h*d_v), switched-off heads 0
+    SharedMatrix output;         // (n, d_out), before the residual
+    SharedMatrix hidden;         // (n, d_model): the next layer's input
+    SharedMatrix meanWeights;    // (n, m), only under the rule average-heads; else null
     std::vector<bool> emptyRows; // n: fully masked
 };
 
@@ -43,8 +43,8 @@ using SharedTrace = std::shared_ptr<const AttentionTrace>;
 
 using Progress = std::function<void(double fraction)>;
 
-// previous: layers whose inputs are the same objects and whose options are equal are taken from it (bitwise equal to a full run).
-// Throws InputError when the scenario does not fit (validate), Cancelled when stop is requested.
+// previous: layers whose inputs are the same objects and whose options are equal are taken from it (bitwise equal to a
+// full run). Throws InputError when the scenario does not fit (validate), Cancelled when stop is requested.
 SharedTrace trace(const Scenario& scenario, const Backend& backend, const AttentionTrace* previous = nullptr,
                   std::stop_token stop = {}, const Progress& progress = {});
 

@@ -1,5 +1,5 @@
-// View: how a trace is looked at. A small value beside the scenario, with no undo; saved in the scenario file, made from the
-// command line's options and from the window's controls. Figures (ui/render) are a function of (trace, view).
+// View: how a trace is looked at. A small value beside the scenario, with no undo; saved in the scenario file, made
+// from the command line's options and from the window's controls. Figures (ui/render) are a function of (trace, view).
 #pragma once
 
 #include "core/attention/stage.h"
@@ -56,9 +56,9 @@ struct View {
     ColorMap colors = ColorMap::Viridis;
     Curve curve;
     Combine combine = Combine::None;
-    double threshold = 0;      // links: weights below are not drawn
-    std::optional<int> topK;   // links: the K strongest of each query
-    bool values = false;       // numbers in cells
+    double threshold = 0;    // links: weights below are not drawn
+    std::optional<int> topK; // links: the K strongest of each query
+    bool values = false;     // numbers in cells
     bool operator==(const View&) const = default;
 };
 

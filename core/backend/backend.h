@@ -1,5 +1,5 @@
-// Backend: the few operations on host matrices that everything else is made of. The reference (Eigen, written to be read)
-// is what every faster one is compared with. Knows nothing of models, tokens or files.
+// Backend: the few operations on host matrices that everything else is made of. The reference (Eigen, written to be
+// read) is what every faster one is compared with. Knows nothing of models, tokens or files.
 #pragma once
 
 #include "core/tensor/matrix.h"
@@ -33,15 +33,15 @@ struct ScoreEdit {
 
 // One head: everything from Q_h, K_h, V_h to O_h.
 struct HeadProblem {
-    MatrixView q; // (n, d_k)
-    MatrixView k; // (m, d_k)
-    MatrixView v; // (m, d_v)
-    float scale = 1.0F;          // multiplies the scores
-    float alibiSlope = 0.0F;     // -slope * |i - j| is added to the scaled scores
+    MatrixView q;                         // (n, d_k)
+    MatrixView k;                         // (m, d_k)
+    MatrixView v;                         // (m, d_v)
+    float scale = 1.0F;                   // multiplies the scores
+    float alibiSlope = 0.0F;              // -slope * |i - j| is added to the scaled scores
     const Matrix* positionBias = nullptr; // (n, m) or null: added to the scaled scores
     const KeyMask* mask = nullptr;
-    float softcap = 0.0F;        // after the mask; 0 is none
-    double temperature = 1.0;    // 0 is argmax with ties shared, infinity is uniform over the open keys
+    float softcap = 0.0F;     // after the mask; 0 is none
+    double temperature = 1.0; // 0 is argmax with ties shared, infinity is uniform over the open keys
     std::span<const ScoreEdit> scoreEdits;
     bool softmaxOverQueries = false; // class rule: columns sum to 1 instead of rows
     bool maskAfterSoftmax = false;   // class rule: softmax of the unmasked scores, then closed cells set to 0
@@ -66,7 +66,8 @@ public:
 
     // x w + b: (n, a) (a, b) -> (n, b). bias is (1, b) or null.
     virtual Matrix linear(MatrixView x, MatrixView w, const Matrix* bias) const = 0;
-    // Rows [begin, end) of one head. A fully masked row has weights of 0. With softmaxOverQueries the range is all rows.
+    // Rows [begin, end) of one head. A fully masked row has weights of 0. With softmaxOverQueries the range is all
+    // rows.
     virtual HeadRows attend(const HeadProblem& problem, int begin, int end, HeadWanted wanted) const = 0;
 };
 

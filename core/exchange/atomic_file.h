@@ -7,8 +7,8 @@
 
 namespace headscope {
 
-// Calls write with a binary stream to PATH's folder, syncs, and renames over PATH. Throws InputError (folder missing, not
-// writable, disk full: one sentence naming the path), and whatever `write` throws; nothing is left behind then.
+// Calls write with a binary stream to PATH's folder, syncs, and renames over PATH. Throws InputError (folder missing,
+// not writable, disk full: one sentence naming the path), and whatever `write` throws; nothing is left behind then.
 void writeFileAtomically(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 } // namespace headscope

@@ -27,7 +27,8 @@ struct DumpOptions {
     View view; // goes into the embedded scenario
 };
 
-// Names and shapes as in the file contract. Under a class rule also right.* and difference.* of every token-by-token stage.
+// Names and shapes as in the file contract. Under a class rule also right.* and difference.* of every token-by-token
+// stage.
 std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOptions& options);
 
 void writeNpz(std::ostream& out, const std::vector<NamedArray>& arrays); // the same arrays give the same bytes

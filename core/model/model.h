@@ -31,18 +31,19 @@ struct ModelConfig {
     int dK = 0, dV = 0;
     Position position = Position::None;
     double ropeTheta = 10000.0;
-    bool causal = false;   // the model's own mask
-    bool cross = false;    // queries from one text, keys and values from another
-    bool residual = true;  // layer input + output is the next layer's input
-    float softcap = 0.0F;  // scores become cap * tanh(score / cap) after the mask; 0 is none
-    int maxTokens = 16384; // a longer text is refused with both numbers
+    bool causal = false;                // the model's own mask
+    bool cross = false;                 // queries from one text, keys and values from another
+    bool residual = true;               // layer input + output is the next layer's input
+    float softcap = 0.0F;               // scores become cap * tanh(score / cap) after the mask; 0 is none
+    int maxTokens = 16384;              // a longer text is refused with both numbers
     std::vector<std::string> headNames; // one per head where the model names them (patterns), else empty
     std::vector<std::string> notes;     // what is unusual, for `info`
 
     int kvHeadOf(HeadIndex h) const { return h.value / (heads / kvHeads); }
 };
 
-// The tensors of one attention layer, as applied: Q = X W_Q + b_Q. Biases are (1, width); null where the model has none.
+// The tensors of one attention layer, as applied: Q = X W_Q + b_Q. Biases are (1, width); null where the model has
+// none.
 struct LayerWeights {
     SharedMatrix wQ; // (d_model, h*d_k)
     SharedMatrix wK; // (d_model of Y, h_kv*d_k)
@@ -102,6 +103,9 @@ public:
     const SharedMatrix& tensor(TensorId id) const;
     // The same model with one tensor replaced by one of equal shape; shares everything else.
     std::shared_ptr<const Model> withTensor(TensorId id, SharedMatrix value) const;
+
+    // The same tensors, with keys from another text (or from the same one again).
+    std::shared_ptr<const Model> withCross(bool cross) const;
 
     std::int64_t parameterCount() const; // attention weights and biases
 

@@ -1,6 +1,6 @@
-// TensorFile: a container of named tensors (safetensors, npz, npy), opened without copying it. One interface for `info`,
-// for attention modules and for --mask, --x, --y. parse(bytes) is apart from open(path), so every reader can be fuzzed.
-// Nothing that a file claims (sizes, offsets, counts) is believed before it is checked against its real length.
+// TensorFile: a container of named tensors (safetensors, npz, npy), opened without copying it. One interface for
+// `info`, for attention modules and for --mask, --x, --y. parse(bytes) is apart from open(path), so every reader can be
+// fuzzed. Nothing that a file claims (sizes, offsets, counts) is believed before it is checked against its real length.
 #pragma once
 
 #include "core/tensor/errors.h"
@@ -34,7 +34,8 @@ public:
     virtual std::vector<std::string> readStrings(const TensorEntry& entry) const = 0;
 
     const TensorEntry* find(std::string_view name) const;
-    // A 1-D or 2-D entry as a matrix (1-D: one row). Throws LoadError on other ranks and on non-finite values when required.
+    // A 1-D or 2-D entry as a matrix (1-D: one row). Throws LoadError on other ranks and on non-finite values when
+    // required.
     Matrix matrix(const TensorEntry& entry, bool requireFinite) const;
 };
 

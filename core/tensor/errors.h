@@ -1,6 +1,6 @@
-// The two errors of the border: what a user typed (InputError) and what a file holds (LoadError). Both are whole sentences,
-// thrown only where input enters; inside, shapes are validated once and kernels trust them. Caught in three places:
-// the window's worker, file-open, and cli::run.
+// The two errors of the border: what a user typed (InputError) and what a file holds (LoadError). Both are whole
+// sentences, thrown only where input enters; inside, shapes are validated once and kernels trust them. Caught in three
+// places: the window's worker, file-open, and cli::run.
 #pragma once
 
 #include <stdexcept>

@@ -44,9 +44,12 @@ private:
     std::vector<float> m_data;
 };
 
-// Published matrices are immutable and shared: between threads, undo steps and traces. Identity (the pointer) says "unchanged".
+// Published matrices are immutable and shared: between threads, undo steps and traces. Identity (the pointer) says
+// "unchanged".
 using SharedMatrix = std::shared_ptr<const Matrix>;
-inline SharedMatrix share(Matrix m) { return std::make_shared<const Matrix>(std::move(m)); }
+inline SharedMatrix share(Matrix m) {
+    return std::make_shared<const Matrix>(std::move(m));
+}
 
 // A window into a matrix that somebody else keeps alive, for example the band of one head in Q (n, h*d_k).
 struct MatrixView {
@@ -55,7 +58,8 @@ struct MatrixView {
     std::ptrdiff_t stride = 0; // floats from one row to the next
 
     MatrixView() = default;
-    MatrixView(const Matrix& m) : data(m.data()), rows(m.rows()), cols(m.cols()), stride(m.cols()) {} // NOLINT: a view of the whole
+    MatrixView(const Matrix& m)
+        : data(m.data()), rows(m.rows()), cols(m.cols()), stride(m.cols()) {} // NOLINT: a view of the whole
     MatrixView(const float* d, int r, int c, std::ptrdiff_t s) : data(d), rows(r), cols(c), stride(s) {}
 
     std::span<const float> row(int r) const { return {data + r * stride, static_cast<std::size_t>(cols)}; }

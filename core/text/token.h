@@ -16,9 +16,9 @@ struct ByteRange {
 
 struct Token {
     std::int64_t id = 0;
-    std::string piece;              // the vocabulary's own string ("##at"); the word itself in word models
-    std::string text;               // what people read
-    std::optional<ByteRange> range; // empty for added specials
+    std::string piece;                // the vocabulary's own string ("##at"); the word itself in word models
+    std::string text;                 // what people read
+    std::optional<ByteRange> range{}; // empty for added specials
     bool special = false;
     int segment = 0;
     bool operator==(const Token&) const = default;

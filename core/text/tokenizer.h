@@ -1,5 +1,5 @@
-// Tokenizer: text -> TokenSequence, a pure function. Word tokenizers live here; subword tokenizers will implement the same
-// interface. Called by: opening a scenario, the sentence bar, `headscope tokens`.
+// Tokenizer: text -> TokenSequence, a pure function. Word tokenizers live here; subword tokenizers will implement the
+// same interface. Called by: opening a scenario, the sentence bar, `headscope tokens`.
 #pragma once
 
 #include "core/text/token.h"
@@ -15,10 +15,13 @@ public:
     virtual std::string name() const = 0;
     // Accepts any valid UTF-8, the empty text too. Throws InputError with the byte offset on invalid UTF-8.
     virtual TokenSequence tokenize(std::string_view text) const = 0;
+    // The token of an id as it is. Word models without a vocabulary name it by its number. Throws InputError when
+    // unknown.
+    virtual Token tokenOf(std::int64_t id) const = 0;
 };
 
-// Words and single punctuation marks (ICU word boundaries, spaces dropped), case kept, nothing added; id = order of first
-// appearance. With a vocabulary, id = place in it, and a word outside it is an InputError that lists the words.
+// Words and single punctuation marks (ICU word boundaries, spaces dropped), case kept, nothing added; id = order of
+// first appearance. With a vocabulary, id = place in it, and a word outside it is an InputError that lists the words.
 std::shared_ptr<const Tokenizer> makeWordTokenizer(std::vector<std::string> vocabulary = {});
 
 // Throws InputError naming the byte offset of the first byte that is not valid UTF-8.

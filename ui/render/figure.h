@@ -1,5 +1,5 @@
-// A figure: what `render`, the export dialog, print and copy draw, as a pure function of (trace, spec). One painter each for
-// screen, file and command line: the widgets of the window use the same painters.
+// A figure: what `render`, the export dialog, print and copy draw, as a pure function of (trace, spec). One painter
+// each for screen, file and command line: the widgets of the window use the same painters.
 #pragma once
 
 #include "core/attention/trace.h"
@@ -34,7 +34,8 @@ QSizeF figureSizeMm(const FigureSource& source, const FigureSpec& spec);
 // Paints into a painter whose logical unit is 1/96 inch; the figure fills figureSizeMm.
 void paintFigure(QPainter& painter, const FigureSource& source, const FigureSpec& spec);
 QImage figureImage(const FigureSource& source, const FigureSpec& spec);
-// The suffix chooses PNG, SVG or PDF; written atomically. Throws InputError (unknown suffix, cannot write, picture too large).
+// The suffix chooses PNG, SVG or PDF; written atomically. Throws InputError (unknown suffix, cannot write, picture too
+// large).
 void writeFigure(const FigureSource& source, const FigureSpec& spec, const QString& path);
 
 } // namespace headscope

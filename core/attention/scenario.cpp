@@ -1,0 +1,315 @@
+#include "core/attention/scenario.h"
+
+#include "core/tensor/errors.h"
+#include "core/tensor/memory.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace headscope {
+
+namespace {
+
+std::optional<double> numberFrom(std::string_view text) {
+    double value = 0;
+    if (text.starts_with('+'))
+        text.remove_prefix(1);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return value;
+}
+
+std::string shortest(double value) {
+    char buffer[32];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
+
+// The user's own matrix has rows instead of words: they are labelled by their number.
+TokenSequence numberedRows(const Matrix& x) {
+    TokenSequence out;
+    for (int i = 0; i < x.rows(); ++i)
+        out.tokens.push_back({.id = i, .piece = std::to_string(i), .text = std::to_string(i)});
+    return out;
+}
+
+TokenSequence tokensOf(const Model& model, const std::optional<std::string>& text,
+                       const std::optional<std::vector<std::int64_t>>& ids, std::string_view option) {
+    if (text && ids)
+        throw InputError("both a text and ids are given for the same tokens: expected one of --" + std::string(option) +
+                         " and its ids");
+    TokenSequence tokens;
+    if (ids)
+        for (const std::int64_t id : *ids)
+            tokens.tokens.push_back(model.tokenizer().tokenOf(id));
+    else
+        tokens = model.tokenizer().tokenize(*text);
+    if (tokens.tokens.empty())
+        throw InputError(ids ? "the list of ids is empty: give at least one"
+                             : "the text of --" + std::string(option) +
+                                   " has no visible character: type at least one word");
+    return tokens;
+}
+
+void requireMatrix(const SharedMatrix& x, int width, const char* name, const char* factor) {
+    if (x->rows() < 1 || x->cols() != width)
+        throw InputError(std::string(name) + " is " + std::to_string(x->rows()) + " x " + std::to_string(x->cols()) +
+                         ": expected at least one row and " + std::to_string(width) + " columns, the rows of " +
+                         factor);
+    for (int r = 0; r < x->rows(); ++r)
+        for (int c = 0; c < width; ++c)
+            if (!std::isfinite((*x)(r, c)))
+                throw InputError(std::string(name) + "[" + std::to_string(r) + ", " + std::to_string(c) + "] is " +
+                                 (std::isnan((*x)(r, c)) ? "nan" : "infinite") + ": expected finite numbers");
+}
+
+[[noreturn]] void unusedOption(const ModelSource& source, const char* option, const char* why) {
+    throw InputError(std::string(option) + " is not used by " + source.name + ": " + why);
+}
+
+void checkRange(const char* what, int value, int count) {
+    if (value < 0 || value >= count)
+        throw InputError(std::string(what) + " " + std::to_string(value) + " does not exist: expected 0 to " +
+                         std::to_string(count - 1));
+}
+
+void checkTokens(const Scenario& s, int tokens, const char* what) {
+    const int most = s.model->config().maxTokens;
+    if (tokens > most)
+        throw InputError(std::string(what) + " has " + std::to_string(tokens) + " tokens: expected at most " +
+                         std::to_string(most) + " for " + s.model->config().name + "; shorten it");
+}
+
+void checkRules(const Scenario& s) {
+    const ModelConfig& c = s.model->config();
+    const int scaleRules = has(s.rules, Rule::ScaleDModel) + has(s.rules, Rule::ScaleDk) + has(s.rules, Rule::NoScale);
+    if (scaleRules > 1 || (scaleRules == 1 && s.scale.kind != Scale::Kind::SqrtDk))
+        throw InputError(
+            "more than one scale is asked for: expected one of scale-dmodel, scale-dk, no-scale, or --scale");
+    if (has(s.rules, Rule::SplitInput) && (c.dModel % c.heads != 0 || c.dModelKey % c.kvHeads != 0))
+        throw InputError(
+            "the rule split-input cuts X into one slice per head: expected d_model divisible by heads, found d_model " +
+            std::to_string(c.dModel) + " and " + std::to_string(c.heads) + " heads (" + std::to_string(c.kvHeads) +
+            " KV heads)");
+    if (has(s.rules, Rule::NoOutputProjection) && c.heads * c.dV != c.dOut)
+        throw InputError("the rule no-output-projection takes concat for the output: expected heads * d_v = " +
+                         std::to_string(c.dOut) + ", found " + std::to_string(c.heads * c.dV));
+    if (has(s.rules, Rule::NoOutputProjection) && !s.model->layer(LayerIndex{0}).wO)
+        throw InputError("the rule no-output-projection changes nothing: " + c.name + " has no W_O");
+}
+
+void checkInterventions(const Scenario& s) {
+    const ModelConfig& c = s.model->config();
+    const int n = s.queries(), m = s.keys();
+    for (const Intervention& i : s.interventions) {
+        using enum Intervention::Kind;
+        if (i.kind != MaskCell)
+            checkRange("layer", i.layer.value, c.layers);
+        if (i.kind == HeadOff || (i.kind == SetCell && i.stage == Stage::Scores))
+            checkRange("head", i.head.value, c.heads);
+        if (i.kind == HeadOff)
+            continue;
+        const bool embedding = i.kind == SetCell && (i.stage == Stage::Embedding || i.stage == Stage::EmbeddingKey);
+        if (i.kind == SetCell && !embedding && i.stage != Stage::Scores)
+            throw InputError("a cell of " + std::string(stageInfo(i.stage).id) +
+                             " cannot be set: expected scores, embedding or embedding_key");
+        if (embedding && i.layer.value != 0)
+            throw InputError("an embedding can be set in layer 0 only, found layer " + std::to_string(i.layer.value));
+        if (embedding && i.stage == Stage::EmbeddingKey && !c.cross)
+            throw InputError("embedding_key exists in cross-attention only");
+        checkRange("row", i.row, i.stage == Stage::EmbeddingKey ? m : n);
+        checkRange("column", i.col, embedding ? (i.stage == Stage::Embedding ? c.dModel : c.dModelKey) : m);
+        const bool closes = i.kind == MaskCell && i.value == KeyMask::minusInfinity;
+        if (!closes && !std::isfinite(i.value))
+            throw InputError("the value of a set cell must be finite (a mask cell may also be -inf)");
+    }
+}
+
+} // namespace
+
+Scale parseScale(std::string_view text) {
+    if (text == "sqrt_dk")
+        return {Scale::Kind::SqrtDk, 1.0};
+    if (text == "none")
+        return {Scale::Kind::None, 1.0};
+    const auto number = numberFrom(text);
+    if (!number || !std::isfinite(*number) || std::abs(*number) > std::numeric_limits<float>::max())
+        throw InputError("the scale '" + std::string(text) +
+                         "' cannot be used: expected sqrt_dk, none or a finite number");
+    return {Scale::Kind::Number, *number};
+}
+
+std::string scaleName(const Scale& scale) {
+    switch (scale.kind) {
+    case Scale::Kind::SqrtDk:
+        return "sqrt_dk";
+    case Scale::Kind::None:
+        return "none";
+    case Scale::Kind::Number:
+        break;
+    }
+    return shortest(scale.number);
+}
+
+double parseTemperature(std::string_view text) {
+    const auto number = numberFrom(text);
+    if (!number || !(*number >= 0.0))
+        throw InputError("the temperature '" + std::string(text) +
+                         "' cannot be used: expected a number from 0 (argmax) to inf (uniform)");
+    return *number;
+}
+
+bool Scenario::headIsOff(LayerIndex l, HeadIndex h) const {
+    return std::ranges::any_of(interventions, [&](const Intervention& i) {
+        return i.kind == Intervention::Kind::HeadOff && i.layer == l && i.head == h;
+    });
+}
+
+Scenario makeScenario(ScenarioRequest r) {
+    const bool pairGiven = r.pair || r.pairIds || r.y;
+    const bool builtin = r.source.name == "patterns" || r.source.name == "worked-example";
+    const bool isModule = !builtin && r.source.name != "toy";
+    if (builtin && pairGiven)
+        unusedOption(r.source, "--pair", "it attends within one text");
+    if (!isModule && (r.x || r.y))
+        unusedOption(r.source, r.x ? "--x" : "--y", "only attention modules take a matrix");
+    r.source.cross = r.source.cross || pairGiven;
+    OpenedModel opened = openModel(r.source);
+
+    Scenario s;
+    s.source = opened.source;
+    s.original = s.model = opened.model;
+    const bool textGiven = r.text || r.ids;
+    s.x = r.x ? r.x : opened.x;
+    s.y = r.y ? r.y : opened.y;
+    if (s.x && textGiven)
+        unusedOption(r.source, r.text ? "--text" : "--ids", r.x ? "--x gives the queries" : "the file has its own X");
+    if (s.y && (r.pair || r.pairIds))
+        unusedOption(r.source, r.pair ? "--pair" : "--pair-ids", r.y ? "--y gives the keys" : "the file has its own Y");
+    if (!textGiven && r.source.name == "worked-example")
+        r.text = std::string(workedExampleText());
+    if (s.x)
+        s.query = numberedRows(*s.x);
+    else if (r.text || r.ids)
+        s.query = tokensOf(*s.model, r.text, r.ids, "text");
+    else
+        throw InputError(isModule ? "no text is given and the file has no X: give --text, --ids or --x"
+                                  : "no text is given: use --text, --text-file or --ids");
+    if (s.y)
+        s.key = numberedRows(*s.y);
+    else if (r.pair || r.pairIds)
+        s.key = tokensOf(*s.model, r.pair, r.pairIds, "pair");
+    s.mask = std::move(r.mask);
+    s.scale = r.scale;
+    s.temperature = r.temperature;
+    s.rules = r.rules;
+    s.interventions = std::move(r.interventions);
+    validate(s);
+    return s;
+}
+
+Scenario withTexts(const Scenario& scenario, std::string_view text, std::optional<std::string_view> pair) {
+    Scenario s = scenario;
+    const bool cross = pair.has_value() || (s.y && s.model->config().cross);
+    const bool takesPair = s.source.name != "patterns" && s.source.name != "worked-example";
+    if (pair && !takesPair)
+        unusedOption(s.source, "a second text", "it attends within one text");
+    if (s.model->config().cross != cross) {
+        const bool wasEdited = s.edited();
+        s.original = s.original->withCross(cross);
+        s.model = wasEdited ? s.model->withCross(cross) : s.original;
+        s.source.cross = cross;
+    }
+    s.x = nullptr;
+    s.query = tokensOf(*s.model, std::string(text), std::nullopt, "text");
+    if (pair) {
+        s.y = nullptr;
+        s.key = tokensOf(*s.model, std::string(*pair), std::nullopt, "pair");
+    } else if (!s.y) {
+        s.key.reset();
+    }
+    std::erase_if(s.interventions, [&](const Intervention& i) { // places that the new texts do not have
+        const bool cell = i.kind != Intervention::Kind::HeadOff;
+        const bool keyRow = i.stage == Stage::EmbeddingKey, embedding = keyRow || i.stage == Stage::Embedding;
+        return cell &&
+               (i.row >= (keyRow ? s.keys() : s.queries()) || (!embedding && i.col >= s.keys()) || (keyRow && !cross));
+    });
+    validate(s);
+    return s;
+}
+
+void validate(const Scenario& s) {
+    const ModelConfig& c = s.model->config();
+    checkTokens(s, s.queries(), "the text");
+    checkTokens(s, s.keys(), "the key text");
+    if (c.cross && !s.key)
+        throw InputError(c.name + " takes its keys from another text: give --pair (or --y)");
+    if (!c.cross && s.key)
+        throw InputError("--pair is not used by " + c.name + ": it attends within one text");
+    if (!c.cross && c.dModelKey != c.dModel)
+        throw InputError(c.name + " multiplies keys of width " + std::to_string(c.dModelKey) +
+                         " and queries of width " + std::to_string(c.dModel) + ": give --pair or --y");
+    if (s.x)
+        requireMatrix(s.x, c.dModel, "X", "W_Q");
+    if (s.y)
+        requireMatrix(s.y, c.dModelKey, "Y", "W_K");
+    if (!(s.temperature >= 0.0))
+        throw InputError("the temperature must be a number from 0 to inf");
+    checkRules(s);
+    checkInterventions(s);
+    resolveMask(s.mask, c.causal, s.queries(), s.keys());
+    const std::int64_t n = s.queries(), m = s.keys();
+    const std::int64_t perLayer =
+        n * (2 * std::int64_t{c.heads} * c.dK + 3 * std::int64_t{c.dModel} + std::int64_t{c.heads} * c.dV) +
+        m * std::int64_t{c.kvHeads} * (2 * std::int64_t{c.dK} + c.dV);
+    requireMemory(4 * perLayer * c.layers, "a trace of " + std::to_string(n) + " tokens through " + c.name,
+                  "shorten the text or choose a smaller model");
+}
+
+double scaleFactor(const Scenario& s) {
+    const ModelConfig& c = s.model->config();
+    if (has(s.rules, Rule::ScaleDModel))
+        return 1.0 / std::sqrt(static_cast<double>(c.dModel));
+    if (has(s.rules, Rule::ScaleDk))
+        return 1.0 / c.dK;
+    if (has(s.rules, Rule::NoScale) || s.scale.kind == Scale::Kind::None)
+        return 1.0;
+    return s.scale.kind == Scale::Kind::Number ? s.scale.number : 1.0 / std::sqrt(static_cast<double>(c.dK));
+}
+
+KeyMask maskOf(const Scenario& s) {
+    const int n = s.queries(), m = s.keys();
+    KeyMask mask = resolveMask(s.mask, s.model->config().causal, n, m);
+    const auto painted = [](const Intervention& i) { return i.kind == Intervention::Kind::MaskCell; };
+    if (std::ranges::none_of(s.interventions, painted))
+        return mask;
+    // A painted cell may open what a range closes, so the ranges become numbers.
+    Matrix additive(n, m);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < m; ++j)
+            additive(i, j) = !mask.isOpen(i, j) ? KeyMask::minusInfinity
+                             : mask.additive    ? (*mask.additive)(i, j)
+                                                : 0.0F;
+    for (const Intervention& i : s.interventions)
+        if (painted(i))
+            additive(i.row, i.col) = i.value;
+    mask.open.assign(static_cast<std::size_t>(n), {0, m});
+    mask.additive = share(std::move(additive));
+    return mask;
+}
+
+std::vector<TensorId> editedTensors(const Scenario& s) {
+    std::vector<TensorId> out;
+    for (int l = 0; l < s.model->config().layers; ++l)
+        for (const WeightKind kind : allWeightKinds) {
+            const TensorId id{LayerIndex{l}, kind};
+            const SharedMatrix &now = s.model->tensor(id), &before = s.original->tensor(id);
+            if (now != before && *now != *before)
+                out.push_back(id);
+        }
+    return out;
+}
+
+} // namespace headscope

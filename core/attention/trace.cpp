@@ -1,0 +1,207 @@
+#include "core/attention/trace.h"
+
+#include "core/attention/head_problem.h"
+#include "core/tensor/errors.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace headscope {
+
+namespace {
+
+// Rotary positions (Su et al. 2021) on half-split pairs: columns c and c + d_k/2 of every head turn by
+// position * theta^(-2c/d_k).
+SharedMatrix rotated(const SharedMatrix& all, int width, double theta) {
+    Matrix out = *all;
+    const int half = width / 2;
+    for (int c = 0; c < half; ++c) {
+        const double frequency = std::pow(theta, -2.0 * c / width);
+        for (int i = 0; i < out.rows(); ++i) {
+            const double cosine = std::cos(i * frequency), sine = std::sin(i * frequency);
+            for (int band = 0; band < out.cols(); band += width) {
+                const double a = (*all)(i, band + c), b = (*all)(i, band + c + half);
+                out(i, band + c) = static_cast<float>(a * cosine - b * sine);
+                out(i, band + c + half) = static_cast<float>(a * sine + b * cosine);
+            }
+        }
+    }
+    return share(std::move(out));
+}
+
+bool isEmbeddingEdit(const Intervention& i, Stage stage) {
+    return i.kind == Intervention::Kind::SetCell && i.stage == stage;
+}
+
+std::vector<Intervention> selected(const Scenario& s, const auto& predicate) {
+    std::vector<Intervention> out;
+    std::ranges::copy_if(s.interventions, std::back_inserter(out), predicate);
+    return out;
+}
+
+// X or Y of layer 0, with the user's cells; `before` is given back when nothing that it depends on has changed.
+Embedding embedded(const Scenario& s, const TokenSequence& tokens, const SharedMatrix& own, Stage stage,
+                   const Scenario* beforeScenario, const TokenSequence* beforeTokens, const SharedMatrix* beforeOwn,
+                   const Embedding* before) {
+    const auto edits = selected(s, [&](const Intervention& i) { return isEmbeddingEdit(i, stage); });
+    if (before && &beforeScenario->model->embedder() == &s.model->embedder() && *beforeTokens == tokens &&
+        *beforeOwn == own &&
+        selected(*beforeScenario, [&](const Intervention& i) { return isEmbeddingEdit(i, stage); }) == edits)
+        return *before;
+    Embedding e;
+    if (own)
+        e = {{{"given", own}}, own};
+    else
+        e = s.model->embedder().embed(tokens);
+    if (!edits.empty()) {
+        Matrix changed = *e.sum;
+        for (const Intervention& i : edits)
+            changed(i.row, i.col) = i.value;
+        e.sum = share(std::move(changed));
+    }
+    return e;
+}
+
+// Everything beside x, y and the weights that decides a layer.
+bool sameOptions(const Scenario& a, const Scenario& b, LayerIndex l) {
+    const ModelConfig &ca = a.model->config(), &cb = b.model->config();
+    const auto inLayer = [&](const Intervention& i) {
+        return i.kind == Intervention::Kind::MaskCell ||
+               (i.layer == l && !isEmbeddingEdit(i, Stage::Embedding) && !isEmbeddingEdit(i, Stage::EmbeddingKey));
+    };
+    return a.mask == b.mask && a.rules == b.rules && a.temperature == b.temperature &&
+           scaleFactor(a) == scaleFactor(b) && a.queries() == b.queries() && a.keys() == b.keys() &&
+           ca.heads == cb.heads && ca.kvHeads == cb.kvHeads && ca.dK == cb.dK && ca.dV == cb.dV &&
+           ca.position == cb.position && ca.ropeTheta == cb.ropeTheta && ca.causal == cb.causal &&
+           ca.softcap == cb.softcap && ca.residual == cb.residual && selected(a, inLayer) == selected(b, inLayer);
+}
+
+class Tracer {
+public:
+    Tracer(const Scenario& s, const Backend& backend, const KeyMask& mask, std::stop_token stop)
+        : m_scenario(s), m_config(s.model->config()), m_backend(backend), m_mask(mask), m_stop(std::move(stop)) {}
+
+    std::shared_ptr<const LayerTrace> layer(LayerIndex l, SharedMatrix x, SharedMatrix y) const {
+        const LayerWeights& w = m_scenario.model->layer(l);
+        const ModelConfig& c = m_config;
+        LayerTrace t;
+        t.x = std::move(x);
+        t.y = std::move(y);
+        t.projectionQ = project(*t.x, w.wQ, w.bQ, c.heads);
+        t.projectionK = project(*t.y, w.wK, w.bK, c.kvHeads);
+        t.projectionV = project(*t.y, w.wV, w.bV, c.kvHeads);
+        const bool rope = c.position == Position::Rope;
+        t.q = rope ? rotated(t.projectionQ, c.dK, c.ropeTheta) : t.projectionQ;
+        t.k = rope ? rotated(t.projectionK, c.dK, c.ropeTheta) : t.projectionK;
+        t.v = t.projectionV;
+        for (int i = 0; i < t.x->rows(); ++i)
+            t.emptyRows.push_back(isEmptyRow(i));
+        if (has(m_scenario.rules, Rule::AverageHeads))
+            t.meanWeights = share(meanWeights(m_backend, m_scenario, m_mask, t, l, m_stop));
+        t.concat = share(concat(t, l));
+        const bool project = w.wO && !has(m_scenario.rules, Rule::NoOutputProjection);
+        t.output = project ? share(m_backend.linear(*t.concat, *w.wO, w.bO.get())) : t.concat;
+        t.hidden = t.output;
+        if (c.residual) {
+            Matrix sum = *t.output;
+            for (std::size_t i = 0; i < sum.size(); ++i)
+                sum.values()[i] += t.x->values()[i];
+            t.hidden = share(std::move(sum));
+        }
+        return std::make_shared<const LayerTrace>(std::move(t));
+    }
+
+private:
+    SharedMatrix project(const Matrix& x, const SharedMatrix& w, const SharedMatrix& b, int heads) const {
+        if (m_stop.stop_requested())
+            throw Cancelled();
+        if (has(m_scenario.rules, Rule::SplitInput))
+            return share(m_backend.linear(x, blockDiagonal(*w, heads), b.get()));
+        return share(m_backend.linear(x, *w, b.get()));
+    }
+
+    bool isEmptyRow(int i) const {
+        const KeyMask::Range open = m_mask.open[static_cast<std::size_t>(i)];
+        if (!m_mask.additive)
+            return open.begin >= open.end;
+        for (int j = open.begin; j < open.end; ++j)
+            if (m_mask.isOpen(i, j))
+                return false;
+        return true;
+    }
+
+    Matrix concat(const LayerTrace& t, LayerIndex l) const {
+        const int n = t.x->rows(), dV = m_config.dV;
+        std::vector<Matrix> outputs;
+        for (int h = 0; h < m_config.heads; ++h) {
+            const HeadIndex head{h};
+            const HeadInputs in = headInputs(m_scenario, m_mask, t, l, head);
+            if (m_scenario.headIsOff(l, head))
+                outputs.emplace_back(n, dV);
+            else if (t.meanWeights)
+                outputs.push_back(m_backend.linear(*t.meanWeights, in.problem.v, nullptr));
+            else
+                outputs.push_back(runHead(m_backend, in.problem, {.output = true}, m_stop).output);
+        }
+        if (has(m_scenario.rules, Rule::ConcatReshape))
+            return concatByReshape(outputs);
+        Matrix all(n, m_config.heads * dV);
+        for (int h = 0; h < m_config.heads; ++h)
+            for (int i = 0; i < n; ++i)
+                std::ranges::copy(outputs[static_cast<std::size_t>(h)].row(i), all.row(i).begin() + h * dV);
+        return all;
+    }
+
+    const Scenario& m_scenario;
+    const ModelConfig& m_config;
+    const Backend& m_backend;
+    const KeyMask& m_mask;
+    std::stop_token m_stop;
+};
+
+} // namespace
+
+SharedTrace trace(const Scenario& s, const Backend& backend, const AttentionTrace* previous, std::stop_token stop,
+                  const Progress& progress) {
+    const auto start = std::chrono::steady_clock::now();
+    validate(s);
+    auto t = std::make_shared<AttentionTrace>();
+    t->scenario = s;
+    t->mask = maskOf(s);
+    t->backend = &backend;
+    const Scenario* before = previous ? &previous->scenario : nullptr;
+    t->embedding = embedded(s, s.query, s.x, Stage::Embedding, before, before ? &before->query : nullptr,
+                            before ? &before->x : nullptr, previous ? &previous->embedding : nullptr);
+    const bool reuseKey = before && before->key.has_value();
+    t->embeddingKey = s.key ? embedded(s, *s.key, s.y, Stage::EmbeddingKey, reuseKey ? before : nullptr,
+                                       reuseKey ? &*before->key : nullptr, reuseKey ? &before->y : nullptr,
+                                       reuseKey ? &previous->embeddingKey : nullptr)
+                            : t->embedding;
+
+    const Tracer tracer(t->scenario, backend, t->mask, stop);
+    const int layers = s.model->config().layers;
+    SharedMatrix x = t->embedding.sum;
+    for (int l = 0; l < layers; ++l) {
+        if (stop.stop_requested())
+            throw Cancelled();
+        const LayerIndex index{l};
+        const SharedMatrix y = s.key ? t->embeddingKey.sum : x;
+        const LayerTrace* old =
+            previous && l < static_cast<int>(previous->layers.size()) ? &previous->layer(index) : nullptr;
+        if (old && previous->backend == &backend && old->x == x && old->y == y &&
+            before->model->layer(index) == s.model->layer(index) && sameOptions(*before, s, index)) {
+            t->layers.push_back(previous->layers[static_cast<std::size_t>(l)]);
+            ++t->reusedLayers;
+        } else {
+            t->layers.push_back(tracer.layer(index, x, y));
+        }
+        x = t->layers.back()->hidden;
+        if (progress)
+            progress(static_cast<double>(l + 1) / layers);
+    }
+    t->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return t;
+}
+
+} // namespace headscope

@@ -1,0 +1,174 @@
+// The reference: written to be read. Products are summed in double and rounded to float once per stage, so that every
+// number on screen follows from the numbers on the stage before it.
+#include "core/backend/backend.h"
+
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headscope {
+
+namespace {
+
+using DoubleMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using FloatMap = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
+                            Eigen::Unaligned, Eigen::OuterStride<>>;
+
+DoubleMatrix toDouble(MatrixView view) {
+    return FloatMap(view.data, view.rows, view.cols, Eigen::OuterStride<>(view.stride)).cast<double>();
+}
+
+Matrix toFloat(const DoubleMatrix& d) {
+    Matrix out(static_cast<int>(d.rows()), static_cast<int>(d.cols()));
+    for (int r = 0; r < out.rows(); ++r)
+        for (int c = 0; c < out.cols(); ++c)
+            out(r, c) = static_cast<float>(d(r, c));
+    return out;
+}
+
+// Softmax of `logits` at the open places, in place in `out`; closed places become 0. The maximum is subtracted before
+// the division by the temperature, so neither large scores nor small temperatures overflow. Returns false when nothing
+// is open (then all of out is 0).
+template<class Get, class Open, class Set>
+bool softmax(int count, const Get& logit, const Open& isOpen, const Set& set, double temperature) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    double largest = -inf;
+    int openCount = 0;
+    for (int j = 0; j < count; ++j)
+        if (isOpen(j)) {
+            ++openCount;
+            largest = std::max(largest, static_cast<double>(logit(j)));
+        }
+    if (openCount == 0) {
+        for (int j = 0; j < count; ++j)
+            set(j, 0.0);
+        return false;
+    }
+    const auto unnormalised = [&](int j) {
+        if (!isOpen(j))
+            return 0.0;
+        const double below = static_cast<double>(logit(j)) == largest ? 0.0 : logit(j) - largest; // never inf - inf
+        if (temperature == 0.0)
+            return below == 0.0 ? 1.0 : 0.0; // argmax, ties shared
+        if (std::isinf(temperature))
+            return 1.0; // uniform over the open keys
+        return std::exp(below / temperature);
+    };
+    double sum = 0;
+    for (int j = 0; j < count; ++j)
+        sum += unnormalised(j);
+    for (int j = 0; j < count; ++j)
+        set(j, unnormalised(j) / sum);
+    return true;
+}
+
+class ReferenceBackend final : public Backend {
+public:
+    std::string name() const override { return "cpu"; }
+    std::string description() const override { return "CPU reference (Eigen, sums in double, one thread)"; }
+
+    Matrix linear(MatrixView x, MatrixView w, const Matrix* bias) const override {
+        assert(x.cols == w.rows);
+        DoubleMatrix y;
+        y.noalias() = toDouble(x) * toDouble(w);
+        if (bias)
+            y.rowwise() += toDouble(*bias).row(0);
+        return toFloat(y);
+    }
+
+    HeadRows attend(const HeadProblem& p, int begin, int end, HeadWanted wanted) const override {
+        const int m = p.k.rows;
+        assert(p.q.cols == p.k.cols && p.v.rows == m && p.mask && static_cast<int>(p.mask->open.size()) == p.q.rows);
+        assert(!p.softmaxOverQueries || (begin == 0 && end == p.q.rows));
+        HeadRows out;
+
+        DoubleMatrix product;
+        product.noalias() = toDouble(p.q.rowRange(begin, end)) * toDouble(p.k).transpose();
+        Matrix scores = toFloat(product); // (rows, m)
+        for (const ScoreEdit& edit : p.scoreEdits)
+            if (edit.row >= begin && edit.row < end)
+                scores(edit.row - begin, edit.col) = edit.value;
+        if (!(wanted.scaled || wanted.masked || wanted.weights || wanted.output)) {
+            out.scores = std::move(scores);
+            return out;
+        }
+
+        Matrix scaled(end - begin, m);
+        for (int i = begin; i < end; ++i)
+            for (int j = 0; j < m; ++j) {
+                float s = scores(i - begin, j) * p.scale;
+                if (p.alibiSlope != 0.0F)
+                    s -= p.alibiSlope * static_cast<float>(std::abs(i - j));
+                if (p.positionBias)
+                    s += (*p.positionBias)(i, j);
+                scaled(i - begin, j) = s;
+            }
+
+        Matrix masked(end - begin, m);
+        for (int i = begin; i < end; ++i)
+            for (int j = 0; j < m; ++j)
+                masked(i - begin, j) = maskedScore(p, i, j, scaled(i - begin, j));
+
+        if (wanted.weights || wanted.output) {
+            const Matrix weights = softmaxOf(p, begin, end, scaled, masked);
+            if (wanted.output) {
+                DoubleMatrix o;
+                o.noalias() = toDouble(weights) * toDouble(p.v);
+                out.output = toFloat(o);
+            }
+            if (wanted.weights)
+                out.weights = weights;
+        }
+        if (wanted.scores)
+            out.scores = std::move(scores);
+        if (wanted.scaled)
+            out.scaled = std::move(scaled);
+        if (wanted.masked)
+            out.masked = std::move(masked);
+        return out;
+    }
+
+private:
+    static float maskedScore(const HeadProblem& p, int i, int j, float scaled) {
+        if (!p.mask->isOpen(i, j))
+            return KeyMask::minusInfinity;
+        const float added = p.mask->additive ? scaled + (*p.mask->additive)(i, j) : scaled;
+        return p.softcap > 0.0F ? p.softcap * std::tanh(added / p.softcap) : added;
+    }
+
+    static Matrix softmaxOf(const HeadProblem& p, int begin, int end, const Matrix& scaled, const Matrix& masked) {
+        const int rows = end - begin, m = scaled.cols();
+        Matrix a(rows, m);
+        if (p.softmaxOverQueries) {
+            for (int j = 0; j < m; ++j)
+                softmax(
+                    rows, [&](int i) { return masked(i, j); }, [&](int i) { return p.mask->isOpen(begin + i, j); },
+                    [&](int i, double w) { a(i, j) = static_cast<float>(w); }, p.temperature);
+            return a;
+        }
+        for (int i = 0; i < rows; ++i) {
+            if (p.maskAfterSoftmax) {
+                softmax(
+                    m, [&](int j) { return scaled(i, j); }, [](int) { return true; },
+                    [&](int j, double w) { a(i, j) = p.mask->isOpen(begin + i, j) ? static_cast<float>(w) : 0.0F; },
+                    p.temperature);
+                continue;
+            }
+            softmax(
+                m, [&](int j) { return masked(i, j); }, [&](int j) { return p.mask->isOpen(begin + i, j); },
+                [&](int j, double w) { a(i, j) = static_cast<float>(w); }, p.temperature);
+        }
+        return a;
+    }
+};
+
+} // namespace
+
+const Backend& referenceBackend() {
+    static const ReferenceBackend backend;
+    return backend;
+}
+
+} // namespace headscope
