@@ -284,6 +284,11 @@ ModelSource modelSource(const ModelOptions& o, ModelSource source) {
         source.name = *o.model;
     }
     const ModelKind kind = kindOf(source.name);
+    // "weights" without a suffix is a path too, where there is such a file.
+    std::error_code ignored;
+    if (kind == ModelKind::File && source.name.find_first_of("/.") == std::string::npos &&
+        std::filesystem::exists(source.name, ignored))
+        source.name.insert(0, "./");
     refuseUnusedModelOptions(o, source.name, kind);
     const auto number = [](const char* option, const OptionText& text, auto& target) {
         if (text)
