@@ -61,7 +61,8 @@ public:
     double formula(QPointF topLeft, const QString& text, const QFont& font, const QColor& color);
     double formulaWidth(const QString& text, const QFont& font);
 
-    void cells(const SharedPicture& picture, const QRectF& area, bool numbers);
+    // Vector devices: a matrix of more than vectorCells cells becomes an image (a page of many thumbnails).
+    void cells(const SharedPicture& picture, const QRectF& area, bool numbers, std::int64_t vectorCells = 1024 * 256);
     void frame(const QRectF& rect, const QColor& color, double width);
     void fill(const QRectF& rect, const QColor& color);
     void line(QPointF from, QPointF to, const QColor& color, double width);
