@@ -46,7 +46,7 @@ void paintFigure(QPainter& painter, const FigureSource& source, const FigureSpec
     painter.save();
     painter.setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);
     if (!spec.transparent)
-        painter.fillRect(QRectF(QPointF(0, 0), size), Theme::of(spec.dark).background);
+        painter.fillRect(QRectF(QPointF(0, 0), size), FigureTheme::of(spec.dark).background);
     Sheet sheet(&painter, spec.dark, spec.fontSizePt);
     drawFigure(sheet, source, spec, size.width(), spec.heightMm ? std::optional(size.height()) : std::nullopt);
     painter.restore();
@@ -74,7 +74,7 @@ QImage figureImage(const FigureSource& source, const FigureSpec& spec) {
     if (image.isNull())
         throw InputError("a picture of " + std::to_string(std::llround(width)) + " x " + std::to_string(std::llround(height)) +
                          " pixels does not fit in memory: lower the dpi or the size");
-    image.fill(spec.transparent ? QColor(Qt::transparent) : Theme::of(spec.dark).background);
+    image.fill(spec.transparent ? QColor(Qt::transparent) : FigureTheme::of(spec.dark).background);
     image.setDotsPerMeterX(3780); // 96 dpi while painting: fonts in points follow the device
     image.setDotsPerMeterY(3780);
     QPainter painter(&image);

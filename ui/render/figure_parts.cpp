@@ -140,7 +140,7 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
 
 double drawHeading(Sheet& sheet, QPointF topLeft, double width, const FigureSpec& spec, const QString& bold, const QString& formula,
                    const QString& muted) {
-    const Theme& theme = sheet.theme();
+    const FigureTheme& theme = sheet.theme();
     double y = topLeft.y();
     if (!spec.title.isEmpty()) {
         y += sheet.paragraph({topLeft.x(), y}, width, displayText(spec.title.toStdString(), sheet.font()), sheet.font(1.3, true), theme.text);

@@ -44,7 +44,7 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
 }
 
 void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room, PanelShows shows) {
-    const Theme& theme = sheet.theme();
+    const FigureTheme& theme = sheet.theme();
     const QFont font = sheet.font(), bold = sheet.font(1, true);
     const double line = sheet.lineHeight(font);
     const QRectF area(topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount()));
@@ -115,7 +115,7 @@ QString rangeNumber(double value) {
 }
 
 double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text, CutCount cut) {
-    const Theme& theme = sheet.theme();
+    const FigureTheme& theme = sheet.theme();
     const QFont font = sheet.font();
     const double line = sheet.lineHeight(font), thickness = 8;
     const bool byRow = scale.curve().kind == Curve::Kind::Row;

@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-Theme Theme::of(bool dark) {
+FigureTheme FigureTheme::of(bool dark) {
     if (dark)
         return {QColor(0x1c, 0x1f, 0x26), QColor(0xe8, 0xea, 0xed), QColor(0xa0, 0xa7, 0xb2), QColor(0x45, 0x4b, 0x57),
                 QColor(0xff, 0x6b, 0x9a), QColor(0x30, 0x35, 0x3f), QColor(0x2a, 0x2f, 0x38), QColor(0x5a, 0x62, 0x70),
@@ -68,7 +68,7 @@ QString displayText(const std::string& utf8, const QFont& font) {
 }
 
 Sheet::Sheet(QPainter* painter, bool dark, double fontSizePt)
-    : m_painter(painter), m_theme(Theme::of(dark)), m_pointSize(fontSizePt) {}
+    : m_painter(painter), m_theme(FigureTheme::of(dark)), m_pointSize(fontSizePt) {}
 
 QFont Sheet::deviceFont(QFont font) const {
     if (m_painter && m_painter->device() && m_painter->device()->logicalDpiY() > 0)

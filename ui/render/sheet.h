@@ -14,9 +14,9 @@
 
 namespace headscope {
 
-struct Theme {
+struct FigureTheme {
     QColor background, text, muted, line, accent, track, hatchGround, hatchLine, hairline;
-    static Theme of(bool dark);
+    static FigureTheme of(bool dark);
 };
 
 // A token or other text of the user as it is shown: control characters, and characters for which no font has a glyph, are
@@ -42,7 +42,7 @@ public:
     // painter: null measures only.
     Sheet(QPainter* painter, bool dark, double fontSizePt);
 
-    const Theme& theme() const { return m_theme; }
+    const FigureTheme& theme() const { return m_theme; }
     bool paints() const { return m_painter != nullptr; }
     QPainter* painter() { return m_painter; }
 
@@ -76,7 +76,7 @@ public:
 
 private:
     QPainter* m_painter;
-    Theme m_theme;
+    FigureTheme m_theme;
     double m_pointSize;
     std::vector<PlacedText> m_texts;
     std::vector<PlacedCells> m_cells;

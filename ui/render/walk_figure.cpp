@@ -241,7 +241,7 @@ double drawWalkFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     const CellExplanation explanation = explainCell(trace, view.layer, head, view.stage, cell.row, cell.col);
     const StageInfo& info = stageInfo(view.stage);
 
-    const Theme& theme = sheet.theme();
+    const FigureTheme& theme = sheet.theme();
     const QFont font = sheet.font(), bold = sheet.font(1, true), sign = sheet.font(1.6), small = sheet.font(0.85);
     const double inner = width - 2 * figurePad, text = sheet.lineHeight(font);
     double y = figurePad;
