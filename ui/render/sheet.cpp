@@ -206,7 +206,7 @@ void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers
     style.vectorCells = vectorCells;
     if (numbers) {
         const QSizeF cell(area.width() / picture->matrix().cols(), area.height() / picture->matrix().rows());
-        style.numbers = numberFont(picture->matrix(), font(), 3.5, cell, figureDevice());
+        style.numbers = numberFont(*picture, font(), 3.5, cell, figureDevice());
         if (style.numbers)
             style.numbers = deviceFont(*style.numbers);
     }
