@@ -1,6 +1,6 @@
-// LatestWins<T>: one background job at a time, whose result is delivered on the GUI thread; a newer request replaces the one
-// that waits. An exception never crosses the thread: what arrives is a value, a Failure or Cancelled.
-// Not here: what is computed. Used by the trace runner, the head survey and every picture that may take a while.
+// LatestWins<T>: one background job at a time, whose result is delivered on the GUI thread; a newer request replaces
+// the one that waits. An exception never crosses the thread: what arrives is a value, a Failure or Cancelled. Not here:
+// what is computed. Used by the trace runner, the head survey and every picture that may take a while.
 #pragma once
 
 #include "core/tensor/errors.h"
@@ -21,12 +21,14 @@ namespace headscope {
 struct Failure {
     QString sentence;
 };
-template<class T> using Outcome = std::variant<T, Failure, Cancelled>;
+template<class T>
+using Outcome = std::variant<T, Failure, Cancelled>;
 
 // Jobs that run or wait, over all runners. A screenshot and the tests wait until it is 0. GUI thread only.
 inline int backgroundJobs = 0;
 
-template<class T> class LatestWins {
+template<class T>
+class LatestWins {
 public:
     using Work = std::function<T(std::stop_token)>; // on a worker: captures values only, polls the token
     using Done = std::function<void(Outcome<T>)>;   // on the GUI thread

@@ -31,7 +31,9 @@ static Theme& current() {
     return t;
 }
 
-const Theme& theme() { return current(); }
+const Theme& theme() {
+    return current();
+}
 
 static QPalette paletteOf(const Theme& t) {
     QPalette p;

@@ -15,14 +15,14 @@ struct Theme {
     QColor field;           // what is typed into
     QColor border;
     QColor text;
-    QColor muted;      // everything that is said beside the data
-    QColor accent;     // what is pinned, everywhere
-    QColor selected;   // background of the chosen stage, head, button
+    QColor muted;    // everything that is said beside the data
+    QColor accent;   // what is pinned, everywhere
+    QColor selected; // background of the chosen stage, head, button
     QColor selectedText;
 };
 
 Theme makeTheme(bool dark, bool projector);
-const Theme& theme();                  // the current one
+const Theme& theme();                   // the current one
 void applyTheme(const Theme& newTheme); // to the whole application: style, palette, font, style sheet
 
 QFont scaledFont(double factor, bool bold = false); // of the application's font

@@ -25,16 +25,20 @@ void TraceRunner::request(const Scenario& scenario, const TracePair& previous, b
     const auto work = [this, scenario, previous](const std::stop_token& stop) {
         // The destructor waits for a running job, so `this` outlives it.
         const auto progress = [this](double fraction) {
-            QMetaObject::invokeMethod(this, [this, fraction] { emit progressChanged(fraction); }, Qt::QueuedConnection);
+            QMetaObject::invokeMethod(
+                this, [this, fraction] { emit progressChanged(fraction); }, Qt::QueuedConnection);
         };
         return computePair(scenario, previous, stop, progress);
     };
-    m_jobs.submit(work, [this](const Outcome<TracePair>& outcome) { deliver(outcome); }, letFinish);
+    m_jobs.submit(
+        work, [this](const Outcome<TracePair>& outcome) { deliver(outcome); }, letFinish);
     if (!wasBusy)
         emit busyChanged(true);
 }
 
-void TraceRunner::cancel() { m_jobs.cancel(); }
+void TraceRunner::cancel() {
+    m_jobs.cancel();
+}
 
 void TraceRunner::deliver(const Outcome<TracePair>& outcome) {
     if (!busy())

@@ -1,4 +1,5 @@
-// TraceRunner: Scenario -> AttentionTrace in the background, latest wins. Not here: keeping anything. Called by Workspace.
+// TraceRunner: Scenario -> AttentionTrace in the background, latest wins. Not here: keeping anything. Called by
+// Workspace.
 #pragma once
 
 #include "core/attention/trace.h"

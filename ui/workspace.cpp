@@ -8,7 +8,8 @@
 
 namespace headscope {
 
-// The one undo command: a scenario replaced by another. Scenarios share what they have in common, so both are cheap to keep.
+// The one undo command: a scenario replaced by another. Scenarios share what they have in common, so both are cheap to
+// keep.
 class ReplaceScenario : public QUndoCommand {
 public:
     ReplaceScenario(Workspace& workspace, const QString& name, Scenario next, int mergeId)
@@ -84,7 +85,9 @@ void Workspace::setView(View view) {
     emit viewChanged();
 }
 
-void Workspace::cancel() { m_runner.cancel(); }
+void Workspace::cancel() {
+    m_runner.cancel();
+}
 
 void Workspace::replace(const Scenario& scenario, bool letFinish) {
     m_scenario = scenario;
@@ -99,6 +102,7 @@ void Workspace::replace(const Scenario& scenario, bool letFinish) {
 
 void Workspace::accept(const TracePair& traces) {
     m_traces = traces;
+    m_recent.clear();
     emit traceChanged();
 }
 
@@ -107,11 +111,14 @@ SharedMatrix Workspace::stageMatrix(LayerIndex layer, HeadIndex head, Stage stag
     if (!current || layer.value >= static_cast<int>(current->layers.size()) || head.value >= current->config().heads ||
         !stageAvailable(*current, stage))
         return nullptr;
-    if (m_shown.matrix && m_shown.trace == current && m_shown.layer == layer && m_shown.head == head &&
-        m_shown.stage == stage)
-        return m_shown.matrix;
-    m_shown = {current, layer, head, stage, headscope::stageMatrix(*current, layer, head, stage)};
-    return m_shown.matrix;
+    for (const CachedMatrix& kept : m_recent)
+        if (kept.layer == layer && kept.head == head && kept.stage == stage)
+            return kept.matrix;
+    constexpr std::size_t mostKept = 6; // what one screen shows at a time
+    if (m_recent.size() == mostKept)
+        m_recent.erase(m_recent.begin());
+    m_recent.push_back({layer, head, stage, headscope::stageMatrix(*current, layer, head, stage)});
+    return m_recent.back().matrix;
 }
 
 } // namespace headscope

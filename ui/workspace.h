@@ -29,15 +29,15 @@ public:
     QUndoStack* undoStack() { return &m_undo; }
 
     // One undoable step with a name ("Set W_Q[2, 1] to 0.25"). Steps with the same mergeId >= 0 in a row become one
-    // (a dragged cell); a step that changes nothing is dropped, and one that does not fit the model is refused: failed()
-    // says why, and false comes back.
+    // (a dragged cell); a step that changes nothing is dropped, and one that does not fit the model is refused:
+    // failed() says why, and false comes back.
     bool edit(const QString& name, Scenario next, int mergeId = -1);
     // Opens another document: clears the undo stack.
     void reset(Scenario scenario, View view = {});
     void setView(View view); // clamps to what the model has; no undo
     void cancel();           // stops computing; the last trace stays
 
-    // The trace's matrix of a stage for one head; cached for the shown head. Null before the first result and for what the
+    // The trace's matrix of a stage for one head; the last few are kept. Null before the first result and for what the
     // trace does not have.
     SharedMatrix stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const;
 
@@ -61,13 +61,12 @@ private:
     TraceRunner m_runner;
 
     struct CachedMatrix {
-        SharedTrace trace;
         LayerIndex layer;
         HeadIndex head;
         Stage stage = Stage::Weights;
         SharedMatrix matrix;
     };
-    mutable CachedMatrix m_shown;
+    mutable std::vector<CachedMatrix> m_recent; // of the current trace, newest last
 };
 
 // What is left of a view when it has to fit a scenario: layer, heads, stage and cell exist.
