@@ -18,7 +18,6 @@ Device deviceOf(const QPainter& painter) {
     switch (painter.paintEngine() ? painter.paintEngine()->type() : QPaintEngine::Raster) {
     case QPaintEngine::Pdf:
     case QPaintEngine::Picture:
-    case QPaintEngine::PostScript:
         return Device::Pdf;
     case QPaintEngine::SVG:
         return Device::Svg;
@@ -275,7 +274,8 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
     const bool raster = deviceOf(painter) == Device::Raster;
     if (raster)
         paintRaster(painter, picture, area, visible, style);
-    else if (!cellsAreVectors(painter, w.r1 - w.r0, w.c1 - w.c0))
+    else if (!cellsAreVectors(painter, w.r1 - w.r0, w.c1 - w.c0) ||
+             static_cast<std::int64_t>(w.r1 - w.r0) * (w.c1 - w.c0) > style.vectorCells)
         // The image holds whole cells; its outermost ones are stretched where a view cuts through them.
         paintLosslessImage(painter, picture, visible, w, style);
     else if (deviceOf(painter) == Device::Svg)

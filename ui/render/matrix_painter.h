@@ -40,6 +40,7 @@ struct CellStyle {
     QColor hairline = QColor(255, 255, 255, 150); // between cells that are large enough; invalid: none
     std::optional<QFont> numbers;                 // writes the numbers into the cells in this font
     bool clipMarks = true;                        // a corner in cells whose number the range cuts off
+    std::int64_t vectorCells = 1024 * 256;        // vector devices: more cells than this become an image
 };
 
 // True where a vector device gets rectangles: PDF up to 256 tokens, SVG up to 64.
