@@ -14,6 +14,7 @@
 #include "ui/widgets/cost_panel.h"
 #include "ui/widgets/found_list.h"
 #include "ui/widgets/head_grid.h"
+#include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
@@ -334,6 +335,8 @@ void MainWindow::connectWorkspace() {
     connect(m_session, &DocumentSession::stateChanged, this, &MainWindow::showTitle);
     connect(m_stage->controls(), &ViewControls::problem, m_messages, &MessageStrip::say);
     connect(m_stage->controls(), &ViewControls::exportRequested, this, &MainWindow::showExport);
+    connect(m_stage->heatmap(), &HeatmapPanel::described, m_status,
+            [this](const QString& cell) { cell.isEmpty() ? m_status->clearMessage() : m_status->showMessage(cell); });
     connect(m_sentence, &SentenceBar::problem, m_messages, &MessageStrip::say);
     connect(m_sentence, &SentenceBar::hint, m_stage, &StagePanel::setHint);
     connect(m_sentence, &SentenceBar::usable, this, [this] {
