@@ -63,7 +63,7 @@ void writeScreenshot(const ScreenshotSpec& spec, const QString& path) {
                      [&problem](const QString& sentence) { problem = sentence; });
     window.setAttribute(Qt::WA_DontShowOnScreen);
     window.resize(spec.size);
-    window.setLook(spec.dark, spec.projector);
+    window.arrangeDocks();
     refine(window, spec.scaleFactor);
     window.show();
     waitUntilSettled();
