@@ -129,13 +129,11 @@ void printCost(std::ostream& out, const ModelCost& cost, const ModelConfig& c, i
         return;
     const AttentionCost& one = cost.headCounts->one;
     const AttentionCost& many = cost.headCounts->many;
-    out << "\n"
-        << c.heads << " heads of " << c.dK << " against one head of " << c.dModel
-        << "\n";
+    out << "\n" << c.heads << " heads of " << c.dK << " against one head of " << c.dModel << "\n";
     Table compare({"", ">multiply-adds", ">parameters", ">numbers in the maps"});
     compare.row({"one head", grouped(one.multiplyAdds), grouped(one.parameters), grouped(one.mapEntries)});
-    compare.row({std::to_string(c.heads) + " heads", grouped(many.multiplyAdds),
-                 grouped(many.parameters), grouped(many.mapEntries)});
+    compare.row({std::to_string(c.heads) + " heads", grouped(many.multiplyAdds), grouped(many.parameters),
+                 grouped(many.mapEntries)});
     compare.print(out, "  ");
 }
 
