@@ -324,7 +324,8 @@ private:
         if (p.alibiSlope != 0.0F)
             addStep("+ position bias −" + shortNumber(p.alibiSlope) + " · |" + std::to_string(m_row) + " − " +
                         std::to_string(m_col) + "|",
-                    p.positionBias ? static_cast<double>(score) * p.scale - p.alibiSlope * std::abs(m_row - m_col)
+                    p.positionBias ? static_cast<double>(score) * p.scale -
+                                         static_cast<double>(p.alibiSlope) * std::abs(m_row - m_col)
                                    : scaled);
         if (p.positionBias)
             addStep("+ position bias " + number((*p.positionBias)(m_row, m_col)), scaled);

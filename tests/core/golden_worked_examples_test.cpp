@@ -323,8 +323,8 @@ TEST(WorkedExamples, NoExampleIsForgotten) {
     EXPECT_EQ(files, std::size(examples));
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, WorkedExamples, ::testing::ValuesIn(examples), [](const auto& info) {
-    std::string name = info.param.file;
+INSTANTIATE_TEST_SUITE_P(Published, WorkedExamples, ::testing::ValuesIn(examples), [](const auto& test) {
+    std::string name = test.param.file;
     std::ranges::replace(name, '-', '_');
     return name;
 });
