@@ -86,7 +86,7 @@ void expectExplained(const Scenario& scenario) {
                     } else {
                         ASSERT_NEAR(arrivedAt(e), e.value, allowance(e)) << where();
                     }
-                    ASSERT_TRUE(std::ranges::is_sorted(e.terms, std::greater_equal{}, [](const Term& term) {
+                    ASSERT_TRUE(std::ranges::is_sorted(e.terms, std::greater{}, [](const Term& term) {
                         return std::abs(term.product);
                     })) << where();
                 }
