@@ -22,70 +22,60 @@ std::string randomText(int n, int vocabulary, std::uint64_t seed) {
 
 class Patterns : public ::testing::TestWithParam<std::tuple<int, int>> {
 protected:
-    void SetUp() override {
-        const auto [n, vocabulary] = GetParam();
-        m_trace = run(patterns(randomText(n, vocabulary, static_cast<std::uint64_t>(n * 1000 + vocabulary))));
-        m_n = m_trace->scenario.queries();
-        ASSERT_EQ(m_n, n);
-    }
     // The smallest sum, over the rows, of the weights on the keys that `isMeant`.
     template<class IsMeant>
-    double leastShare(Head head, const IsMeant& isMeant) const {
-        const Matrix a = stageOf(m_trace, Stage::Weights, head);
+    static double leastShare(const Matrix& a, const IsMeant& isMeant) {
         double least = 1;
-        for (int i = 0; i < m_n; ++i) {
+        for (int i = 0; i < a.rows(); ++i) {
             double share = 0;
-            for (int j = 0; j < m_n; ++j) {
+            for (int j = 0; j < a.cols(); ++j) {
                 share += isMeant(i, j) ? a(i, j) : 0.0F;
             }
             least = std::min(least, share);
         }
         return least;
     }
-    const std::string& word(int i) const { return m_trace->scenario.query.tokens[static_cast<std::size_t>(i)].piece; }
-
-    SharedTrace m_trace;
-    int m_n = 0;
 };
 
-TEST_P(Patterns, PreviousLooksAtThePreviousTokenAndTheFirstAtItself) {
-    EXPECT_GE(leastShare(Previous, [](int i, int j) { return j == std::max(0, i - 1); }), 0.99);
-}
-TEST_P(Patterns, NextLooksAtTheNextTokenAndTheLastAtItself) {
-    EXPECT_GE(leastShare(Next, [&](int i, int j) { return j == std::min(m_n - 1, i + 1); }), 0.99);
-}
-TEST_P(Patterns, FirstLooksAtTheFirstToken) {
-    EXPECT_GE(leastShare(First, [](int, int j) { return j == 0; }), 0.99);
-}
-TEST_P(Patterns, SameWordLooksAtEveryCopyOfItsWordAlike) {
-    EXPECT_GE(leastShare(SameWord, [&](int i, int j) { return word(i) == word(j); }), 0.99);
-    const Matrix a = stageOf(m_trace, Stage::Weights, SameWord);
-    for (int i = 0; i < m_n; ++i) {
-        for (int j = 0; j < m_n; ++j) {
-            if (word(i) == word(j)) {
-                ASSERT_EQ(a(i, j), a(i, i)) << i << " and " << j;
-            }
+TEST_P(Patterns, EveryHeadDoesWhatItsNameSays) {
+    const auto [n, vocabulary] = GetParam();
+    const SharedTrace t = run(patterns(randomText(n, vocabulary, static_cast<std::uint64_t>(n * 1000 + vocabulary))));
+    ASSERT_EQ(t->scenario.queries(), n);
+    const int last = n - 1;
+    const auto word = [&](int i) -> const std::string& {
+        return t->scenario.query.tokens[static_cast<std::size_t>(i)].piece;
+    };
+    const auto mapOf = [&](Head head) { return stageOf(t, Stage::Weights, head); };
+
+    // The first token has no previous one and the last no next one: they look at themselves.
+    EXPECT_GE(leastShare(mapOf(Previous), [](int i, int j) { return j == std::max(0, i - 1); }), 0.99);
+    EXPECT_GE(leastShare(mapOf(Next), [&](int i, int j) { return j == std::min(last, i + 1); }), 0.99);
+    EXPECT_GE(leastShare(mapOf(First), [](int, int j) { return j == 0; }), 0.99);
+
+    // Every copy of the word, the token itself too, and all alike.
+    const Matrix same = mapOf(SameWord);
+    EXPECT_GE(leastShare(same, [&](int i, int j) { return word(i) == word(j); }), 0.99);
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            ASSERT_TRUE(word(i) != word(j) || same(i, j) == same(i, i)) << i << " and " << j;
         }
     }
-}
-TEST_P(Patterns, UniformGivesEveryTokenTheSame) {
-    const Matrix a = stageOf(m_trace, Stage::Weights, Uniform);
-    EXPECT_TRUE(std::ranges::all_of(a.values(), [&](float w) { return w == 1.0F / static_cast<float>(m_n); }));
-}
-TEST_P(Patterns, NeighboursShareTheWeightOfBothSides) {
-    EXPECT_GE(leastShare(Neighbours, [&](int i, int j) { return m_n == 1 || std::abs(i - j) == 1; }), 0.99);
-    const Matrix a = stageOf(m_trace, Stage::Weights, Neighbours);
-    for (int i = 1; i + 1 < m_n; ++i) {
-        ASSERT_NEAR(a(i, i - 1), 0.5, 0.01) << i;
-        ASSERT_NEAR(a(i, i + 1), 0.5, 0.01) << i;
+
+    const Matrix uniform = mapOf(Uniform);
+    EXPECT_TRUE(std::ranges::all_of(uniform.values(), [&](float w) { return w == 1.0F / static_cast<float>(n); }));
+
+    const Matrix near = mapOf(Neighbours);
+    EXPECT_GE(leastShare(near, [&](int i, int j) { return n == 1 || std::abs(i - j) == 1; }), 0.99);
+    for (int i = 1; i < last; ++i) {
+        ASSERT_NEAR(near(i, i - 1), 0.5, 0.01) << i;
+        ASSERT_NEAR(near(i, i + 1), 0.5, 0.01) << i;
     }
-}
-TEST_P(Patterns, SeparatorLooksAtTheLastPunctuationMark) {
-    int last = 0; // the first token where there is no mark
-    for (int i = 0; i < m_n; ++i) {
-        last = isPunctuation(word(i)) ? i : last;
+
+    int mark = 0; // the first token where there is none
+    for (int i = 0; i < n; ++i) {
+        mark = isPunctuation(word(i)) ? i : mark;
     }
-    EXPECT_GE(leastShare(Separator, [&](int, int j) { return j == last; }), 0.99);
+    EXPECT_GE(leastShare(mapOf(Separator), [&](int, int j) { return j == mark; }), 0.99);
 }
 
 // Around the clocks' hours (31, 35), their sums, and the limit.
