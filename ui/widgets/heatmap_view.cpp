@@ -206,14 +206,26 @@ void HeatmapView::Private::layOut() {
     const double rowMarginWidth = sumWidth + 72 + small.horizontalAdvance(QStringLiteral("0.00")) + 16;
     const double colSumHeight = lineOf(small) + 6, titleLeft = line + gap, titleTop = line + gap;
     const bool tokens = rows() <= 2.5 * cols() && cols() <= 2.5 * rows();
+    // Every label counts, also those that thinning leaves out: zoom and the pointer bring them up, in bold.
+    QFont bold = labelFont;
+    bold.setBold(true);
+    const QFontMetricsF boldMetrics(bold, plot);
+    const auto widest = [](const QStringList& labels, const QFontMetricsF& in) {
+        double w = 0;
+        for (qsizetype i = 0; i < std::min<qsizetype>(labels.size(), 4096); ++i)
+            w = std::max(w, in.horizontalAdvance(labels[i]));
+        return w + 1;
+    };
+    const double widestRow = widest(contents().rowLabels, boldMetrics),
+                 widestCol = widest(contents().colLabels, boldMetrics);
+    const double widestFlat = widest(contents().colLabels, metrics);
     QSizeF pitch(40, 40);
     showRowMargins = showColSums = false;
     double left = 0, top = 0;
-    for (int round = 0; round < 3; ++round) {
-        const LabelRoom rowRoom{pitch.height(), 0.26 * width, 0.8 * labelFont.pointSizeF(), plot};
-        const LabelRoom colRoom{pitch.width(), 0.26 * height, 0.8 * labelFont.pointSizeF(), plot};
-        rowLabelRoom = planLabels(Side::Left, contents().rowLabels, labelFont, rowRoom).extent;
-        colLabelRoom = planLabels(Side::Top, contents().colLabels, labelFont, colRoom).extent;
+    for (int round = 0; round < 4; ++round) {
+        rowLabelRoom = std::min(widestRow, 0.26 * width);
+        const bool flat = widestFlat + 0.4 * line <= pitch.width();
+        colLabelRoom = flat ? line : std::min(widestCol, 0.26 * height);
         left = 6 + titleLeft + rowLabelRoom + gap;
         top = 4 + titleTop + colLabelRoom + gap;
         const double right = showRowMargins ? rowMarginWidth : 10,
@@ -223,7 +235,7 @@ void HeatmapView::Private::layOut() {
         if (tokens)
             pitch = QSizeF(std::min(pitch.width(), pitch.height()), std::min(pitch.width(), pitch.height()));
         const bool margins = contents().weightMargins;
-        if (round < 2) {
+        if (round < 3) {
             showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;
             showColSums = margins && pitch.width() >= small.horizontalAdvance(QStringLiteral("0.00")) + 4;
         }
@@ -505,13 +517,18 @@ void HeatmapView::Private::drawStrongLabel(QPainter& painter, Side side, int ind
     const double room = (left ? rowLabelRoom : colLabelRoom), pitch = left ? pitchY() : pitchX();
     const bool turned =
         !left && planLabels(Side::Top, all.mid(index, 1), font, {pitch, room, font.pointSizeF(), plot}).turned;
-    const QString text = left || turned ? metrics.elidedText(all[index], Qt::ElideMiddle, room + 8) : all[index];
+    const QString text = left || turned ? metrics.elidedText(all[index], Qt::ElideMiddle, room) : all[index];
     const double w = metrics.horizontalAdvance(text), h = lineOf(metrics);
     const QRectF cell = left ? rectOf({index, 0}) : rectOf({0, index});
     QRectF rect = left     ? QRectF(cells.left() - gap - w, cell.center().y() - h / 2, w, h)
                   : turned ? QRectF(cell.center().x() - h / 2, cells.top() - gap - w, h, w)
                            : QRectF(cell.center().x() - w / 2, cells.top() - gap - h, w, h);
-    painter.fillRect(rect.adjusted(-2, 0, 2, 0), paper());
+    QRectF ground = rect.adjusted(-2, 0, 2, 0); // hides the plain label, which may be longer
+    if (left)
+        ground.setLeft(std::min(ground.left(), cells.left() - gap - room));
+    else if (turned)
+        ground.setTop(std::min(ground.top(), cells.top() - gap - room));
+    painter.fillRect(ground, paper());
     painter.setFont(font);
     painter.setPen(color);
     painter.save();
@@ -544,6 +561,12 @@ void HeatmapView::Private::drawOverlay(QPainter& painter) {
     if (valid(current)) {
         QColor cross = ink();
         cross.setAlpha(190);
+        QColor halo = paper(); // dark lines vanish on dark cells, light ones on light cells
+        halo.setAlpha(170);
+        if (pitchY() >= 5)
+            band(rowBand(current->row), halo, 3);
+        if (pitchX() >= 5)
+            band(colBand(current->col), halo, 3);
         band(rowBand(current->row), cross, 1);
         band(colBand(current->col), cross, 1);
         drawStrongLabel(painter, Side::Left, current->row, ink());
