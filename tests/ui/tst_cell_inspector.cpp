@@ -5,6 +5,7 @@
 #include "ui/workspace.h"
 
 #include <QClipboard>
+#include <QGuiApplication>
 #include <QTest>
 
 #include <cmath>

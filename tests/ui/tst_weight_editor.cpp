@@ -86,7 +86,7 @@ private slots:
         QVERIFY(field);
         field->setText(QStringLiteral("0.25"));
         QTest::keyClick(field, Qt::Key_Return);
-        QCOMPARE(b.tensor(WeightKind::WQ)(2, 3 * 2 + 1), 0.25F); // d_k = 2
+        QTRY_COMPARE(b.tensor(WeightKind::WQ)(2, 3 * 2 + 1), 0.25F); // d_k = 2
         QCOMPARE(b.undo().undoText(), QStringLiteral("Set W_Q[2, 1] of L0 H3 to 0.25"));
         QVERIFY(b.model->index(2, 1).data(WeightModel::ChangedRole).toBool());
         b.undo().undo();
