@@ -37,6 +37,7 @@
 #include <QScrollArea>
 #include <QSettings>
 #include <QTabWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -126,8 +127,8 @@ static QWidget* scrolling(QWidget* page) {
 
 void MainWindow::createDocks() {
     m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), new HeadGrid(*m_workspace, *m_survey), true);
-    m_foundDock =
-        cardDock(this, QStringLiteral("found"), tr("Found in this sentence"), new FoundList(*m_workspace, *m_survey), true);
+    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"),
+                           new FoundList(*m_workspace, *m_survey), true);
     m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"),
                                new CellInspector(*m_workspace), false);
     auto* tabs = new QTabWidget;
@@ -147,6 +148,13 @@ void MainWindow::arrangeDocks() {
     addDockWidget(Qt::RightDockWidgetArea, m_editDock);
     for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock})
         dock->setVisible(!theme().projector);
+    // A projector shows the picture alone, from edge to edge but for the margin.
+    centralWidget()->layout()->setContentsMargins(theme().projector ? windowMargin : 0, 0,
+                                                  theme().projector ? windowMargin : 0, 4);
+    sizeDocks();
+}
+
+void MainWindow::sizeDocks() {
     resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
     const int room = height() - 150; // below the rows at the top
     const int heads = std::min(room / 2, 60 + 40 * m_workspace->scenario().model->config().layers);
@@ -370,7 +378,7 @@ void MainWindow::restoreLayout() {
     setLook(dark, projector);
     arrangeDocks();
     if (m_remembers)
-        restoreState(QSettings().value(QStringLiteral("docks")).toByteArray(), layoutVersion);
+        m_restored = restoreState(QSettings().value(QStringLiteral("docks")).toByteArray(), layoutVersion);
 }
 
 void MainWindow::setLook(bool dark, bool projector) {
@@ -409,6 +417,13 @@ void MainWindow::showToyOptions() {
     ModelDialog dialog(m_workspace->scenario().source, this);
     if (dialog.exec() == QDialog::Accepted)
         m_session->useModel(dialog.source());
+}
+
+// Docks take a size once the window has one.
+void MainWindow::showEvent(QShowEvent* event) {
+    QMainWindow::showEvent(event);
+    if (!m_restored)
+        QTimer::singleShot(0, this, &MainWindow::sizeDocks);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -34,6 +34,7 @@ public:
     void arrangeDocks(); // as on the first day, for the present size
 
 protected:
+    void showEvent(QShowEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
@@ -53,6 +54,7 @@ private:
 
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
                  const std::function<void()>& run);
+    void sizeDocks();
     void showExport();
     void copyCommand();
     void showToyOptions();
@@ -60,6 +62,7 @@ private:
     void goToHead(int layers, int heads); // a step in the grid
 
     bool m_remembers;
+    bool m_restored = false; // the docks are as the user left them
     Workspace* m_workspace;
     HeadSurvey* m_survey;
     DocumentSession* m_session;
