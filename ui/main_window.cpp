@@ -63,6 +63,13 @@ MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     showTitle();
 }
 
+// What goes down with the window must not be heard by it any more.
+MainWindow::~MainWindow() {
+    m_session->disconnect(this);
+    m_workspace->disconnect();
+    m_workspace->undoStack()->disconnect();
+}
+
 // Menu, sentence, tokens and messages run across the whole width, above the docks.
 void MainWindow::createTop() {
     auto* top = new QWidget;
@@ -157,7 +164,8 @@ void MainWindow::arrangeDocks() {
 void MainWindow::sizeDocks() {
     resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
     const int room = height() - 150; // below the rows at the top
-    const int heads = std::min(room / 2, 60 + 40 * m_workspace->scenario().model->config().layers);
+    const int heads = std::clamp(60 + 40 * m_workspace->scenario().model->config().layers,
+                                 m_headsDock->minimumSizeHint().height() + 8, room / 2);
     resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
     resizeDocks({m_inspectorDock, m_editDock}, {room * 55 / 100, room * 45 / 100}, Qt::Vertical);
 }
@@ -419,11 +427,20 @@ void MainWindow::showToyOptions() {
         m_session->useModel(dialog.source());
 }
 
-// Docks take a size once the window has one.
-void MainWindow::showEvent(QShowEvent* event) {
-    QMainWindow::showEvent(event);
-    if (!m_restored)
-        QTimer::singleShot(0, this, &MainWindow::sizeDocks);
+// Before the style has seen the widgets they ask for more room than they need, and showing makes the window taller. So
+// its size is given again once it is shown, and the docks share what there is.
+void MainWindow::setVisible(bool visible) {
+    const QSize wanted = size();
+    const bool first = visible && !isVisible();
+    QMainWindow::setVisible(visible);
+    if (!first)
+        return;
+    QTimer::singleShot(0, this, [this, wanted] {
+        if (!(windowState() & (Qt::WindowMaximized | Qt::WindowFullScreen)))
+            resize(wanted);
+        if (!m_restored)
+            sizeDocks();
+    });
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -24,17 +24,18 @@ class MainWindow : public QMainWindow {
 public:
     // remembers: layout, theme and recent files are kept between sessions; a screenshot neither reads nor writes them.
     explicit MainWindow(Document document, bool remembers = true, QWidget* parent = nullptr);
+    ~MainWindow() override;
 
     Workspace& workspace() { return *m_workspace; }
     DocumentSession& session() { return *m_session; }
     StagePanel& stagePanel() { return *m_stage; }
     SentenceBar& sentenceBar() { return *m_sentence; }
     MessageStrip& messages() { return *m_messages; }
+    void setVisible(bool visible) override;
     void setLook(bool dark, bool projector);
     void arrangeDocks(); // as on the first day, for the present size
 
 protected:
-    void showEvent(QShowEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;

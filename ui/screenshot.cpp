@@ -67,12 +67,6 @@ void writeScreenshot(const ScreenshotSpec& spec, const QString& path) {
     refine(window, spec.scaleFactor);
     window.show();
     waitUntilSettled();
-    if (qEnvironmentVariableIsSet("HEADSCOPE_DEBUG_SIZES"))
-        for (const QWidget* w : window.findChildren<QWidget*>())
-            if (w->isVisible() && w->minimumSizeHint().height() > 60)
-                fprintf(stderr, "%s %s min %dx%d explicit %d size %dx%d\n", w->metaObject()->className(),
-                        qPrintable(w->objectName()), w->minimumSizeHint().width(), w->minimumSizeHint().height(),
-                        w->minimumHeight(), w->width(), w->height());
     refine(window, spec.scaleFactor); // showing may have set the screen's own ratio
     for (QCustomPlot* plot : window.findChildren<QCustomPlot*>())
         plot->replot();
