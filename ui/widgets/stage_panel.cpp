@@ -118,6 +118,9 @@ void StagePanel::refreshText() {
                QStringLiteral(". ") + what;
     else
         what = tr("all heads, L%1: ").arg(view.layer.value) + sizes + QStringLiteral(". ") + what;
+    for (const RuleInfo& rule : ruleTable())
+        if (has(scenario.rules, rule.rule))
+            what = tr("Wrong on purpose (%1). ").arg(fromUtf8(rule.title)) + what;
     m_what->setText(what);
     m_figures->button(static_cast<int>(view.figure))->setChecked(true);
     refreshStageButtons();
