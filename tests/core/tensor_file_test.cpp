@@ -38,7 +38,8 @@ void readWhole(const std::string& path) {
 TEST(TensorFile, EveryMalformedFileIsTreatedAsItsManifestSays) {
     HEADSCOPE_NEEDS_SHARED_DATA("malformed/manifest.json");
     int seen = 0;
-    for (const auto& [name, about] : testing::readJson(testing::sharedData("malformed/manifest.json")).items()) {
+    const nlohmann::json manifest = testing::readJson(testing::sharedData("malformed/manifest.json"));
+    for (const auto& [name, about] : manifest.items()) {
         if (!name.starts_with("safetensors/") && !name.starts_with("npy/")) {
             continue;
         }
