@@ -1,6 +1,6 @@
 // SHA-256, base64, half floats and shortest numbers against what their standards publish.
 #include "core/exchange/base64.h"
-#include "core/exchange/sha256.h"
+#include "core/tensor/sha256.h"
 #include "core/tensor/half.h"
 #include "core/tensor/number_text.h"
 
