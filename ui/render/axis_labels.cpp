@@ -33,7 +33,8 @@ LabelPlan planLabels(Side side, const QStringList& texts, QFont font, const Labe
     if (side == Side::Top) {
         const QFontMetricsF metrics = metricsOf(font, room.device);
         const double gap = 0.4 * heightOf(metrics);
-        if (widest(texts, 1, metrics) + gap <= room.pitch) {
+        const auto fits = [&](const QString& text) { return metrics.horizontalAdvance(text) + gap <= room.pitch; };
+        if (std::all_of(texts.begin(), texts.end(), fits)) {
             plan.font = font;
             plan.extent = heightOf(metrics);
             return plan;

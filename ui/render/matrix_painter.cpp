@@ -18,7 +18,6 @@ Device deviceOf(const QPainter& painter) {
     switch (painter.paintEngine() ? painter.paintEngine()->type() : QPaintEngine::Raster) {
     case QPaintEngine::Pdf:
     case QPaintEngine::Picture:
-    case QPaintEngine::PostScript:
         return Device::Pdf;
     case QPaintEngine::SVG:
         return Device::Svg;
@@ -209,7 +208,7 @@ void paintHairlines(QPainter& painter, const CellPicture& picture, const QRectF&
 
 void paintNumbers(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& clip, const Window& w,
                   const QFont& font) {
-    const int rows = picture.matrix().rows(), cols = picture.matrix().cols(), decimals = cellDecimals(picture.matrix());
+    const int rows = picture.matrix().rows(), cols = picture.matrix().cols();
     painter.setFont(font);
     for (int r = w.r0; r < w.r1; ++r)
         for (int c = w.c0; c < w.c1; ++c) {
@@ -218,7 +217,7 @@ void paintNumbers(QPainter& painter, const CellPicture& picture, const QRectF& a
             if (!clip.adjusted(-0.5, -0.5, 0.5, 0.5).contains(cell) || picture.pyramid().at(r, c) == ColorScale::masked)
                 continue;
             painter.setPen(QColor::fromRgb(ColorScale::inkOn(picture.color(r, c))));
-            painter.drawText(cell, Qt::AlignCenter | Qt::TextSingleLine | Qt::TextDontClip, cellNumber(value, decimals));
+            painter.drawText(cell, Qt::AlignCenter | Qt::TextSingleLine | Qt::TextDontClip, cellNumber(value, picture.decimals()));
         }
 }
 
@@ -275,7 +274,8 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
     const bool raster = deviceOf(painter) == Device::Raster;
     if (raster)
         paintRaster(painter, picture, area, visible, style);
-    else if (!cellsAreVectors(painter, w.r1 - w.r0, w.c1 - w.c0))
+    else if (!cellsAreVectors(painter, w.r1 - w.r0, w.c1 - w.c0) ||
+             static_cast<std::int64_t>(w.r1 - w.r0) * (w.c1 - w.c0) > style.vectorCells)
         // The image holds whole cells; its outermost ones are stretched where a view cuts through them.
         paintLosslessImage(painter, picture, visible, w, style);
     else if (deviceOf(painter) == Device::Svg)
@@ -293,14 +293,21 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
     painter.restore();
 }
 
-int cellDecimals(const Matrix& matrix) {
-    float top = 0;
-    for (float v : matrix.values())
-        if (std::isfinite(v))
-            top = std::max(top, std::abs(v));
+CellPicture::CellPicture(SharedMatrix matrix, ColorScale scale)
+    : m_matrix(std::move(matrix)), m_scale(scale), m_pyramid(*m_matrix, m_scale) {
+    float lo = 0, hi = 0;
+    for (float v : m_matrix->values())
+        if (std::isfinite(v)) {
+            lo = std::min(lo, v);
+            hi = std::max(hi, v);
+        }
+    const float top = std::max(-lo, hi);
     if (top >= 100)
-        return top >= 1000 ? 0 : 1;
-    return top >= 0.1F || top == 0 ? 2 : top >= 0.01F ? 3 : 4;
+        m_decimals = top >= 1000 ? 0 : 1;
+    else
+        m_decimals = top >= 0.1F || top == 0 ? 2 : top >= 0.01F ? 3 : 4;
+    const QString least = cellNumber(lo, m_decimals), most = cellNumber(hi, m_decimals);
+    m_longest = least.size() > most.size() ? least : most;
 }
 
 QString cellNumber(float value, int decimals) {
@@ -315,18 +322,12 @@ QString cellNumber(float value, int decimals) {
     return text.startsWith(u'-') && text.toDouble() == 0 ? text.mid(1) : text;
 }
 
-std::optional<QFont> numberFont(const Matrix& matrix, QFont font, double minPt, QSizeF cell, const QPaintDevice* device) {
-    if (matrix.empty() || matrix.size() > 65536)
+std::optional<QFont> numberFont(const CellPicture& picture, QFont font, double minPt, QSizeF cell, const QPaintDevice* device) {
+    if (picture.matrix().empty() || font.pointSizeF() <= 0)
         return std::nullopt;
-    const int decimals = cellDecimals(matrix);
-    QString widest; // of a few characters: the longest is the widest but for a hair, and 8 % are left over
-    for (float v : matrix.values())
-        if (const QString text = cellNumber(v, decimals); text.size() > widest.size())
-            widest = text;
-    const auto metrics = [&] { return device ? QFontMetricsF(font, const_cast<QPaintDevice*>(device)) : QFontMetricsF(font); };
-    const double width = metrics().horizontalAdvance(widest), height = metrics().ascent();
-    const double shrink = std::min({1.0, 0.84 * cell.width() / width, 0.80 * cell.height() / height});
-    if (font.pointSizeF() <= 0 || font.pointSizeF() * shrink < minPt)
+    const QFontMetricsF metrics = device ? QFontMetricsF(font, const_cast<QPaintDevice*>(device)) : QFontMetricsF(font);
+    const double shrink = std::min({1.0, 0.84 * cell.width() / metrics.horizontalAdvance(picture.longestNumber()), 0.80 * cell.height() / metrics.ascent()});
+    if (font.pointSizeF() * shrink < minPt)
         return std::nullopt;
     font.setPointSizeF(font.pointSizeF() * shrink);
     return font;

@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-Theme Theme::of(bool dark) {
+FigureTheme FigureTheme::of(bool dark) {
     if (dark)
         return {QColor(0x1c, 0x1f, 0x26), QColor(0xe8, 0xea, 0xed), QColor(0xa0, 0xa7, 0xb2), QColor(0x45, 0x4b, 0x57),
                 QColor(0xff, 0x6b, 0x9a), QColor(0x30, 0x35, 0x3f), QColor(0x2a, 0x2f, 0x38), QColor(0x5a, 0x62, 0x70),
@@ -68,7 +68,7 @@ QString displayText(const std::string& utf8, const QFont& font) {
 }
 
 Sheet::Sheet(QPainter* painter, bool dark, double fontSizePt)
-    : m_painter(painter), m_theme(Theme::of(dark)), m_pointSize(fontSizePt) {}
+    : m_painter(painter), m_theme(FigureTheme::of(dark)), m_pointSize(fontSizePt) {}
 
 QFont Sheet::deviceFont(QFont font) const {
     if (m_painter && m_painter->device() && m_painter->device()->logicalDpiY() > 0)
@@ -161,9 +161,12 @@ double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, c
         x += w;
     };
     QString run;
+    bool afterScript = false; // a second script directly after the first: K_h^T
     for (qsizetype i = 0; i < source.size(); ++i) {
         const QChar c = source[i];
-        const bool script = (c == u'_' || c == u'^') && !run.isEmpty() && !run.back().isSpace() && i + 1 < source.size();
+        const bool attached = afterScript || (!run.isEmpty() && !run.back().isSpace());
+        const bool script = (c == u'_' || c == u'^') && attached && i + 1 < source.size();
+        afterScript = script;
         if (!script) {
             run += c;
             continue;
@@ -182,8 +185,6 @@ double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, c
         piece(inner, small, c == u'_' ? base + 0.22 * smallBase : base - 0.42 * base);
         if (!inner.isEmpty())
             x += 0.04 * base;
-        if (i + 1 < source.size() && (source[i + 1] == u'^' || source[i + 1] == u'_'))
-            run = QStringLiteral("\u200b"); // a second script directly after the first: K_h^T
     }
     piece(run, font, base);
     return x - topLeft.x();
@@ -194,7 +195,7 @@ double Sheet::formulaWidth(const QString& text, const QFont& font) {
     return measure.formula({0, 0}, text, font, m_theme.text);
 }
 
-void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers) {
+void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers, std::int64_t vectorCells) {
     m_cells.push_back({area, picture});
     if (!m_painter || picture->matrix().empty())
         return;
@@ -202,9 +203,10 @@ void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers
     style.hatchGround = m_theme.hatchGround;
     style.hatchLine = m_theme.hatchLine;
     style.hairline = m_theme.hairline;
+    style.vectorCells = vectorCells;
     if (numbers) {
         const QSizeF cell(area.width() / picture->matrix().cols(), area.height() / picture->matrix().rows());
-        style.numbers = numberFont(picture->matrix(), font(), 3.5, cell, figureDevice());
+        style.numbers = numberFont(*picture, font(), 3.5, cell, figureDevice());
         if (style.numbers)
             style.numbers = deviceFont(*style.numbers);
     }

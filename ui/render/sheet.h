@@ -14,9 +14,9 @@
 
 namespace headscope {
 
-struct Theme {
+struct FigureTheme {
     QColor background, text, muted, line, accent, track, hatchGround, hatchLine, hairline;
-    static Theme of(bool dark);
+    static FigureTheme of(bool dark);
 };
 
 // A token or other text of the user as it is shown: control characters, and characters for which no font has a glyph, are
@@ -42,7 +42,7 @@ public:
     // painter: null measures only.
     Sheet(QPainter* painter, bool dark, double fontSizePt);
 
-    const Theme& theme() const { return m_theme; }
+    const FigureTheme& theme() const { return m_theme; }
     bool paints() const { return m_painter != nullptr; }
     QPainter* painter() { return m_painter; }
 
@@ -61,7 +61,8 @@ public:
     double formula(QPointF topLeft, const QString& text, const QFont& font, const QColor& color);
     double formulaWidth(const QString& text, const QFont& font);
 
-    void cells(const SharedPicture& picture, const QRectF& area, bool numbers);
+    // Vector devices: a matrix of more than vectorCells cells becomes an image (a page of many thumbnails).
+    void cells(const SharedPicture& picture, const QRectF& area, bool numbers, std::int64_t vectorCells = 1024 * 256);
     void frame(const QRectF& rect, const QColor& color, double width);
     void fill(const QRectF& rect, const QColor& color);
     void line(QPointF from, QPointF to, const QColor& color, double width);
@@ -75,7 +76,7 @@ public:
 
 private:
     QPainter* m_painter;
-    Theme m_theme;
+    FigureTheme m_theme;
     double m_pointSize;
     std::vector<PlacedText> m_texts;
     std::vector<PlacedCells> m_cells;
