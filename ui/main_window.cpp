@@ -14,6 +14,7 @@
 #include "ui/widgets/cost_panel.h"
 #include "ui/widgets/found_list.h"
 #include "ui/widgets/head_grid.h"
+#include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
@@ -334,6 +335,8 @@ void MainWindow::connectWorkspace() {
     connect(m_session, &DocumentSession::stateChanged, this, &MainWindow::showTitle);
     connect(m_stage->controls(), &ViewControls::problem, m_messages, &MessageStrip::say);
     connect(m_stage->controls(), &ViewControls::exportRequested, this, &MainWindow::showExport);
+    connect(m_stage->heatmap(), &HeatmapPanel::described, m_status,
+            [this](const QString& cell) { cell.isEmpty() ? m_status->clearMessage() : m_status->showMessage(cell); });
     connect(m_sentence, &SentenceBar::problem, m_messages, &MessageStrip::say);
     connect(m_sentence, &SentenceBar::hint, m_stage, &StagePanel::setHint);
     connect(m_sentence, &SentenceBar::usable, this, [this] {
@@ -364,13 +367,16 @@ void MainWindow::restoreLayout() {
         return;
     }
     setLook(dark, projector);
+    arrangeDocks();
 }
 
 void MainWindow::setLook(bool dark, bool projector) {
+    const bool otherRoom = projector != theme().projector;
     applyTheme(makeTheme(dark, projector));
     m_darkAction->setChecked(dark);
     m_projectorAction->setChecked(projector);
-    arrangeDocks(); // a projector shows the sentence, the stages and the picture alone
+    if (otherRoom)
+        arrangeDocks(); // a projector shows the sentence, the stages and the picture alone
 }
 
 void MainWindow::showTitle() {
@@ -422,8 +428,8 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 
 // A file is opened, a text file read, a text used as the sentence.
 void MainWindow::dropEvent(QDropEvent* event) {
-    const QMimeData* data = event->mimeData();
-    const QString path = data->hasUrls() ? data->urls().constFirst().toLocalFile() : QString();
+    const QMimeData* dropped = event->mimeData();
+    const QString path = dropped->hasUrls() ? dropped->urls().constFirst().toLocalFile() : QString();
     if (path.endsWith(QLatin1String(".txt"), Qt::CaseInsensitive)) {
         QFile file(path);
         if (file.open(QIODevice::ReadOnly))
@@ -432,8 +438,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
             m_messages->say(tr("%1: %2").arg(path, file.errorString()));
     } else if (!path.isEmpty()) {
         m_session->open(path);
-    } else if (data->hasText()) {
-        m_session->openText(data->text());
+    } else if (dropped->hasText()) {
+        m_session->openText(dropped->text());
     }
     event->acceptProposedAction();
 }

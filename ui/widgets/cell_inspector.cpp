@@ -4,6 +4,7 @@
 #include "ui/render/color_scale.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/rich_text.h"
 #include "ui/workspace.h"
 
 #include <QApplication>
@@ -28,14 +29,26 @@ QString local(const std::string& number) {
     return fromUtf8(number).replace(u'.', QLocale().decimalPoint()).replace(QStringLiteral("inf"), QStringLiteral("∞"));
 }
 
-// "Q_sat" with its index below the line.
 QString withIndex(const std::string& name) {
-    const QString text = fromUtf8(name);
-    const qsizetype underscore = text.indexOf(u'_');
-    if (underscore < 0)
-        return text.toHtmlEscaped();
-    return text.left(underscore).toHtmlEscaped() + QStringLiteral("<sub>") + text.mid(underscore + 1).toHtmlEscaped() +
-           QStringLiteral("</sub>");
+    return withIndices(fromUtf8(name));
+}
+
+// What the last line of the chain is called.
+QString nameOfResult(Stage stage) {
+    switch (stage) {
+    case Stage::Scores:
+        return QObject::tr("score");
+    case Stage::Scaled:
+        return QObject::tr("scaled score");
+    case Stage::Masked:
+        return QObject::tr("masked score");
+    case Stage::Weights:
+        return QObject::tr("weight");
+    case Stage::Norms:
+        return QObject::tr("norm");
+    default:
+        return {};
+    }
 }
 
 bool isAttentionStage(Stage stage) {
@@ -59,7 +72,7 @@ void addMaskNotes(const AttentionTrace& trace, LayerIndex layer, Stage stage, in
                             "This key is masked for this query, but only after the softmax (wrong on purpose): its "
                             "share is lost to the row.")
                       : QObject::tr(
-                            "This key is masked for this query: the mask makes the score -∞, and exp(-∞) = 0, so "
+                            "This key is masked for this query: the mask makes the score −∞, and exp(−∞) = 0, so "
                             "the weight is exactly 0."));
     }
 }
@@ -190,46 +203,67 @@ QString CellInspector::headline() const {
         .arg(m_sheet->query.toHtmlEscaped(), accent, m_sheet->key.toHtmlEscaped());
 }
 
-// A rectangle of its share of the width: a table of one cell, since rich text knows no bars.
+// One pixel of the colour that negative and positive numbers have everywhere, stretched to a bar.
+QVariant CellInspector::loadResource(int type, const QUrl& name) {
+    if (name.scheme() != QStringLiteral("bar"))
+        return QTextBrowser::loadResource(type, name);
+    const ColorScale scale(ColorMap::Viridis, true, {-1, 1});
+    QImage pixel(1, 1, QImage::Format_RGB32);
+    pixel.fill(QColor(scale.color(name.path() == QStringLiteral("negative") ? -0.7F : 0.7F)));
+    return pixel;
+}
+
 QString CellInspector::bar(double share, int width) const {
     const int length = static_cast<int>(std::lround(std::fabs(share) * width));
     if (length == 0)
         return {};
-    const ColorScale scale(ColorMap::Viridis, true, {-1, 1});
-    const QColor color(scale.color(share < 0 ? -0.7F : 0.7F));
-    return QStringLiteral("<table cellspacing='0' cellpadding='0' width='%1'><tr><td bgcolor='%2'>"
-                          "<span style='font-size:%3px'>&nbsp;</span></td></tr></table>")
+    return QStringLiteral("<img src='bar:%1' width='%2' height='%3'>")
+        .arg(share < 0 ? QStringLiteral("negative") : QStringLiteral("positive"))
         .arg(length)
-        .arg(color.name())
-        .arg(std::max(3, fontMetrics().height() / 2));
+        .arg(std::max(4, fontMetrics().height() / 2));
+}
+
+// What fits beside each other in a width: the largest type first; in a very narrow panel the factors go.
+CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
+    const PrintedSum& sum = m_sheet->sum;
+    const CellExplanation& e = m_sheet->explanation;
+    for (const bool factors : {true, false}) {
+        if (factors && !hasFactors)
+            continue;
+        for (const double scale : {1.0, 0.88, 0.76}) {
+            QFont scaled = font();
+            scaled.setPointSizeF(scaled.pointSizeF() * scale);
+            const QFontMetrics metrics(scaled);
+            const auto widest = [&metrics](int sofar, const std::string& text) {
+                return std::max(sofar, metrics.horizontalAdvance(fromUtf8(text)));
+            };
+            int label = 0, left = widest(0, e.leftName), right = widest(0, e.rightName), value = widest(0, sum.result);
+            for (const PrintedTerm& term : sum.terms) {
+                label = widest(label, term.label);
+                left = widest(left, term.left);
+                right = widest(right, term.right);
+                value = widest(value, term.term);
+            }
+            int needed = label + value;
+            if (factors)
+                needed += left + right + metrics.horizontalAdvance(QStringLiteral("×="));
+            for (const ExplainStep& step : e.steps) // these lines share the columns
+                needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(step.label)) + value);
+            const int gap = metrics.averageCharWidth(), columns = factors ? 7 : 3;
+            const int bar = std::min(viewport()->width() - needed - columns * gap, 160);
+            if (bar >= 0 || (!factors && scale < 0.8))
+                return {factors, scale, gap / 2, bar >= 12 ? bar : 0};
+        }
+    }
+    return {};
 }
 
 QString CellInspector::sumTable() const {
     const CellExplanation& e = m_sheet->explanation;
     const PrintedSum& sum = m_sheet->sum;
     const QString muted = theme().muted.name();
-    bool factors = !e.leftName.empty() && !e.rightName.empty();
-
-    // What fits: the bar takes what the numbers leave; in a very narrow panel the factors go first.
-    const QFontMetrics metrics(font());
-    const auto widest = [&metrics](int so_far, const std::string& text) {
-        return std::max(so_far, metrics.horizontalAdvance(fromUtf8(text)));
-    };
-    int label = 0, left = widest(0, e.leftName), right = widest(0, e.rightName), value = widest(0, sum.result);
-    for (const PrintedTerm& term : sum.terms) {
-        label = widest(label, term.label);
-        left = widest(left, term.left);
-        right = widest(right, term.right);
-        value = widest(value, term.term);
-    }
-    const int gap = metrics.averageCharWidth() * 2;
-    const int signs = metrics.horizontalAdvance(QStringLiteral("×=")) + 2 * gap;
-    const int available = viewport()->width() - 5 * gap;
-    const int needed = label + value + gap;
-    if (factors && needed + left + right + signs > available)
-        factors = false;
-    const int barWidth = std::min(available - needed - (factors ? left + right + signs : 0), 160);
-    const bool bars = barWidth >= 16;
+    const auto [factors, scale, padding, barWidth] = roomFor(!e.leftName.empty() && !e.rightName.empty());
+    const bool bars = barWidth > 0;
 
     QString rows;
     const auto cell = [](const QString& text, const char* align, int span = 1) {
@@ -246,6 +280,8 @@ QString CellInspector::sumTable() const {
     if (factors)
         row(cell({}, "left") + cell(grey(withIndex(e.leftName)), "right") + cell({}, "left") +
             cell(grey(withIndex(e.rightName)), "right") + cell({}, "left") + cell(grey(tr("term")), "right"));
+    else if (!e.leftName.empty() && e.rightName.empty())
+        row(cell({}, "left") + cell(grey(withIndex(e.leftName)), "right"));
     for (const PrintedTerm& term : sum.terms) {
         QString cells = cell(grey(fromUtf8(term.label).toHtmlEscaped()), "left");
         if (factors)
@@ -282,13 +318,17 @@ QString CellInspector::sumTable() const {
         const bool last = i + 1 == e.steps.size();
         if (last)
             rows += line;
-        const QString name = fromUtf8(e.steps[i].label).toHtmlEscaped();
+        QString name = withIndex(e.steps[i].label);
+        if (const QString result = nameOfResult(e.stage); last && !result.isEmpty())
+            name += QStringLiteral(" = ") + result;
         const QString number = local(printNumber(e.steps[i].value));
         row(cell(last ? strong(name, false) : name, "left", labelSpan) +
             cell(last ? strong(number, true) : number, "right"));
     }
-    return QStringLiteral("<table cellspacing='0' cellpadding='%1'>").arg(std::max(1, gap / 6)) + rows +
-           QStringLiteral("</table>");
+    return QStringLiteral("<table cellspacing='0' cellpadding='%1' style='font-size:%2pt'>")
+               .arg(std::max(1, padding))
+               .arg(font().pointSizeF() * scale) +
+           rows + QStringLiteral("</table>");
 }
 
 QString CellInspector::html() const {

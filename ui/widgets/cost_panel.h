@@ -5,7 +5,7 @@
 #include "core/analysis/cost.h"
 
 #include <QAbstractTableModel>
-#include <QWidget>
+#include <QScrollArea>
 #include <functional>
 
 class QLabel;
@@ -21,7 +21,10 @@ class CostModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum Column { Part, Many, One, columnTotal };
-    enum Role { ShareRole = Qt::UserRole }; // 0..1, for the bar; invalid where there is none
+    enum Role {
+        ShareRole = Qt::UserRole,
+        NumberRole
+    }; // the share 0..1, invalid where there is none; the number's text
 
     explicit CostModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
     void setCosts(HeadCountComparison costs, const QString& manyTitle, const QString& oneTitle);
@@ -48,7 +51,7 @@ QString shortCount(std::int64_t count);
 // The largest n at which Q K^T and A V together are not more than the projections and W_O. cost(n) gives the parts.
 std::int64_t crossover(const std::function<AttentionCost(std::int64_t)>& cost, std::int64_t above);
 
-class CostPanel : public QWidget {
+class CostPanel : public QScrollArea {
     Q_OBJECT
 public:
     explicit CostPanel(Workspace& workspace, QWidget* parent = nullptr);
@@ -60,6 +63,8 @@ private:
     void refresh();
     AttentionCost manyHeads(std::int64_t n) const; // as the fields say
     void fitTable();
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
     Workspace& m_workspace;
     QSpinBox *m_n = nullptr, *m_d = nullptr, *m_heads = nullptr;

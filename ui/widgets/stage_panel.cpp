@@ -159,14 +159,25 @@ void StagePanel::refreshPicture() {
     const SharedTrace& trace = m_workspace.trace();
     if (!trace)
         return;
-    const View& view = m_workspace.view();
-    const bool oneMap = view.figure == FigureKind::Heatmap && view.heads.size() == 1 && !m_workspace.rightTrace();
-    if (oneMap && m_comparison->showPrinted(*trace, view.stage))
+    const View view = clampedView(m_workspace.view(), trace->scenario);
+    const bool oneMap = view.figure == FigureKind::Heatmap && view.heads.size() == 1;
+    const std::optional<Comparison> comparison = oneMap ? comparisonOf(view) : std::nullopt;
+    if (comparison) {
+        m_comparison->setComparison(comparison);
         m_pictures->setCurrentWidget(m_comparison);
-    else if (oneMap)
+    } else if (oneMap) {
         m_pictures->setCurrentWidget(m_heatmap);
-    else
+    } else {
         m_pictures->setCurrentWidget(m_figure);
+    }
+}
+
+// Under a class rule the wrong map beside the right one; in the worked example what the article printed beside what is
+// right; else nothing.
+std::optional<Comparison> StagePanel::comparisonOf(const View& view) const {
+    if (m_workspace.rightTrace())
+        return wrongAndRight(*m_workspace.trace(), *m_workspace.rightTrace(), view);
+    return printedAndCorrect(*m_workspace.trace(), view);
 }
 
 } // namespace headscope
