@@ -3,7 +3,6 @@
 
 #include "app/cli/run.h"
 
-#include <array>
 #include <cstdlib>
 #include <iostream>
 
@@ -29,12 +28,7 @@ OffscreenApplication::OffscreenApplication() {
     silenceQtMessages();
     if (QCoreApplication::instance())
         return;
-    // Qt keeps references to argc and argv as long as the application lives.
-    static std::array<char*, 4> argv{const_cast<char*>("headscope"), const_cast<char*>("-platform"),
-                                     const_cast<char*>("offscreen"), nullptr};
-    static int argc = 3;
-    argc = 3;
-    m_application = std::make_unique<QApplication>(argc, argv.data());
+    m_application = std::make_unique<QApplication>(m_argc, m_argv.data());
 }
 
 OffscreenApplication::~OffscreenApplication() = default;
