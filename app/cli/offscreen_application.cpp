@@ -10,10 +10,15 @@ namespace headscope::cli {
 
 namespace {
 
+// Before it gives up, Qt warns of the cause ("could not connect to display :0"); the last words only list its plugins.
 void onMessage(QtMsgType type, const QMessageLogContext&, const QString& message) {
+    static QString cause;
+    if (type == QtWarningMsg && cause.isEmpty() && message.contains(QLatin1String("display")))
+        cause = message.simplified();
     if (type != QtFatalMsg)
         return;
-    printFailure(std::cerr, "the window system cannot be used (" + message.simplified().toStdString() +
+    printFailure(std::cerr, "the window system cannot be used (" +
+                                (cause.isEmpty() ? message.simplified() : cause).toStdString() +
                                 "); `headscope render` and `headscope screenshot` need none");
     std::_Exit(1); // Qt would abort and leave a core dump
 }
