@@ -169,17 +169,15 @@ private:
     // Scores, and what is done to one of them alone: scale, position bias, mask, softcap.
     void dotProduct() {
         const HeadStages rows = headRow({true, true, true, false, false});
-        scoreTerms();
-        const float score = rows.scores(0, m_col);
-        m_out.value = score;
-        scoreEdit(score);
+        double value = score();
+        m_out.value = rows.scores(0, m_col);
         if (m_out.stage == Stage::Scores)
             return;
-        scaleSteps(score, rows.scaled(0, m_col));
+        value = scaleSteps(value);
         m_out.value = rows.scaled(0, m_col);
         if (m_out.stage == Stage::Scaled)
             return;
-        maskSteps(rows.scaled(0, m_col), rows.masked(0, m_col));
+        maskSteps(value);
         m_out.value = rows.masked(0, m_col);
     }
 
@@ -198,11 +196,9 @@ private:
                                          : headRow({true, true, true, true, false});
         const int r = overQueries ? m_row : 0;
         m_out.value = s.weights(r, m_col);
-        scoreTerms();
-        scoreEdit(s.scores(r, m_col));
-        scaleSteps(s.scores(r, m_col), s.scaled(r, m_col));
+        const double scaled = scaleSteps(score());
         if (!maskAfter)
-            maskSteps(s.scaled(r, m_col), s.masked(r, m_col));
+            maskSteps(scaled);
 
         // The numbers that share one unit: the row of this query, or under the wrong rule the column of this key.
         Sharers sharers;
@@ -300,36 +296,43 @@ private:
 
     // --- the chain from a score to a weight ---
 
-    void scoreTerms() {
+    // The dot product, or the number that was set in its place.
+    double score() {
         const MatrixView q = headBand(*m_computed.q, m_head.value, m_config.dK);
         const MatrixView k = headBand(*m_computed.k, m_config.kvHeadOf(m_head), m_config.dK);
         m_out.leftName = "Q_" + rowToken();
         m_out.rightName = "K_" + keyToken(m_col);
-        for (int d = 0; d < m_config.dK; ++d)
+        double value = 0;
+        for (int d = 0; d < m_config.dK; ++d) {
             addTerm(dimension(d), d, q(m_row, d), k(m_col, d));
-    }
-
-    void scoreEdit(float score) {
+            value += m_out.terms.back().product;
+        }
+        const Intervention* edit = nullptr; // of several edits of one cell the last one counts
         for (const Intervention& i : m_scenario.interventions)
-            if (isSetCell(i, Stage::Scores) && i.layer == m_layer && i.head == m_head) {
-                addStep("score set by hand", score);
-                return; // of several edits of one cell the last one counts, and that is `score`
-            }
+            if (isSetCell(i, Stage::Scores) && i.layer == m_layer && i.head == m_head)
+                edit = &i;
+        if (!edit)
+            return value;
+        addStep("score set by hand", edit->value);
+        return edit->value;
     }
 
-    void scaleSteps(float score, float scaled) {
+    double scaleSteps(double score) {
         const HeadInputs in = headInputs(m_scenario, m_trace.mask, m_computed, m_layer, m_head);
         const HeadProblem& p = in.problem;
-        const bool biased = p.alibiSlope != 0.0F || p.positionBias;
-        addStep(scaleLabel(), biased ? static_cast<double>(score) * p.scale : scaled);
-        if (p.alibiSlope != 0.0F)
+        double value = score * scaleFactor(m_scenario);
+        addStep(scaleLabel(), value);
+        if (p.alibiSlope != 0.0F) {
+            value -= static_cast<double>(p.alibiSlope) * std::abs(m_row - m_col);
             addStep("+ position bias −" + shortNumber(p.alibiSlope) + " · |" + std::to_string(m_row) + " − " +
                         std::to_string(m_col) + "|",
-                    p.positionBias ? static_cast<double>(score) * p.scale -
-                                         static_cast<double>(p.alibiSlope) * std::abs(m_row - m_col)
-                                   : scaled);
-        if (p.positionBias)
-            addStep("+ position bias " + number((*p.positionBias)(m_row, m_col)), scaled);
+                    value);
+        }
+        if (p.positionBias) {
+            value += (*p.positionBias)(m_row, m_col);
+            addStep("+ position bias " + number((*p.positionBias)(m_row, m_col)), value);
+        }
+        return value;
     }
 
     std::string scaleLabel() const {
@@ -347,19 +350,18 @@ private:
         return "÷ √d_k = √" + dK;
     }
 
-    void maskSteps(float scaled, float masked) {
+    void maskSteps(double scaled) {
         if (!m_trace.mask.isOpen(m_row, m_col)) {
             addStep("mask: closed", KeyMask::minusInfinity);
             return;
         }
         const SharedMatrix& additive = m_trace.mask.additive;
         const float added = additive ? (*additive)(m_row, m_col) : 0.0F;
-        const double sum = static_cast<double>(scaled) + added;
-        const bool capped = m_config.softcap > 0.0F;
-        addStep(added == 0.0F ? "mask: open" : "+ mask " + number(added), capped ? sum : masked);
-        if (capped)
-            addStep("softcap " + shortNumber(m_config.softcap) + " · tanh(x / " + shortNumber(m_config.softcap) + ")",
-                    masked);
+        addStep(added == 0.0F ? "mask: open" : "+ mask " + number(added), scaled + added);
+        const double cap = m_config.softcap;
+        if (cap > 0)
+            addStep("softcap " + shortNumber(cap) + " · tanh(x / " + shortNumber(cap) + ")",
+                    cap * std::tanh((scaled + added) / cap));
     }
 
     struct Sharers {
