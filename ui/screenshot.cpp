@@ -55,13 +55,15 @@ static QImage pictureOf(QWidget& window, double scaleFactor) {
 
 void writeScreenshot(const ScreenshotSpec& spec, const QString& path) {
     applyTheme(makeTheme(spec.dark, spec.projector));
-    MainWindow window(spec.document, false);
+    Document document = spec.document;
+    document.view.values = true; // as the window opens
+    MainWindow window(std::move(document), false);
     QString problem;
     QObject::connect(&window.workspace(), &Workspace::failed, &window,
                      [&problem](const QString& sentence) { problem = sentence; });
     window.setAttribute(Qt::WA_DontShowOnScreen);
     window.resize(spec.size);
-    window.setLook(spec.dark, spec.projector);
+    window.arrangeDocks();
     refine(window, spec.scaleFactor);
     window.show();
     waitUntilSettled();

@@ -148,6 +148,7 @@ CellInspector::CellInspector(Workspace& workspace, QWidget* parent) : QTextBrows
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // layOut leaves out what does not fit
     viewport()->setAutoFillBackground(false);
     document()->setDocumentMargin(0);
+    setWordWrapMode(QTextOption::WordWrap); // never inside a number
     connect(this, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
         if (link.path() == QStringLiteral("copy"))
             copyAsText();
@@ -198,7 +199,7 @@ QString CellInspector::headline() const {
     const QString accent = QStringLiteral("<b><span style='color:%1'>%2</span></b>")
                                .arg(theme().accent.name(), local(printNumber(static_cast<double>(e.value))));
     if (e.stage != Stage::Weights)
-        return fromUtf8(e.sentence).toHtmlEscaped();
+        return withIndices(fromUtf8(e.sentence));
     return tr("<b>%1</b> (query) attends %2 to <b>%3</b> (key)")
         .arg(m_sheet->query.toHtmlEscaped(), accent, m_sheet->key.toHtmlEscaped());
 }
@@ -248,9 +249,11 @@ CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
             if (factors)
                 needed += left + right + metrics.horizontalAdvance(QStringLiteral("×="));
             for (const ExplainStep& step : e.steps) // these lines share the columns
-                needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(step.label)) + value);
+                needed = std::max(
+                    needed, metrics.horizontalAdvance(fromUtf8(step.label) + u' ' + nameOfResult(e.stage)) + value);
+            needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(sum.restName) + tr(" show")) + value);
             const int gap = metrics.averageCharWidth(), columns = factors ? 7 : 3;
-            const int bar = std::min(viewport()->width() - needed - columns * gap, 160);
+            const int bar = std::min(viewport()->width() - needed - (columns + 2) * gap, metrics.height() * 5);
             if (bar >= 0 || (!factors && scale < 0.8))
                 return {factors, scale, gap / 2, bar >= 12 ? bar : 0};
         }

@@ -106,6 +106,11 @@ void CostModel::setCosts(HeadCountComparison costs, const QString& manyTitle, co
     endResetModel();
 }
 
+void CostModel::setHeaderFont(const QFont& font) {
+    m_headerFont = font;
+    emit headerDataChanged(Qt::Horizontal, 0, columnTotal - 1);
+}
+
 int CostModel::rowCount(const QModelIndex& parent) const {
     return parent.isValid() || m_costs.many.parts.empty() ? 0 : static_cast<int>(m_costs.many.parts.size()) + 3;
 }
@@ -156,6 +161,8 @@ QVariant CostModel::headerData(int section, Qt::Orientation orientation, int rol
         return {};
     if (role == Qt::TextAlignmentRole)
         return static_cast<int>((section == Part ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (role == Qt::FontRole)
+        return m_headerFont;
     if (role != Qt::DisplayRole)
         return {};
     return section == Part ? tr("heads × width") : section == Many ? m_manyTitle : m_oneTitle;
@@ -293,10 +300,12 @@ void CostPanel::refresh() {
                 .arg(n)
                 .arg(d)
                 .arg(percent(share("Q K^T")), percent(share("projections Q K V") + share("W_O")));
-        sentence += u' ' + (cross == 2 * d
-                                ? tr("Q&nbsp;K<sup>T</sup> and A V together overtake the rest only above n = 2d = %1.")
-                                : tr("Q&nbsp;K<sup>T</sup> and A V together overtake the rest only above n = %1."))
-                               .arg(cross);
+        sentence +=
+            u' ' + (cross == 2 * d
+                        ? tr("Q&nbsp;K<sup>T</sup> and A V together overtake the rest only above "
+                             "n&nbsp;=&nbsp;2d&nbsp;=&nbsp;%1.")
+                        : tr("Q&nbsp;K<sup>T</sup> and A V together overtake the rest only above n&nbsp;=&nbsp;%1."))
+                       .arg(cross);
         m_model->setCosts(std::move(costs), QStringLiteral("%1 × %2").arg(heads).arg(width),
                           QStringLiteral("1 × %1").arg(d));
         m_sentence->setText(sentence);
@@ -341,7 +350,7 @@ void CostPanel::fitTable() {
             break;
     }
     m_table->setFont(chosen);
-    m_table->horizontalHeader()->setFont(chosen);
+    m_model->setHeaderFont(chosen);
     m_table->horizontalHeader()->setSectionResizeMode(CostModel::Part, QHeaderView::Fixed);
     m_table->setColumnWidth(CostModel::Part, partWidth);
     m_table->verticalHeader()->setDefaultSectionSize(QFontMetrics(chosen).height() * 3 / 2);

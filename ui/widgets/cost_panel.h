@@ -5,6 +5,7 @@
 #include "core/analysis/cost.h"
 
 #include <QAbstractTableModel>
+#include <QFont>
 #include <QScrollArea>
 #include <functional>
 
@@ -29,6 +30,7 @@ public:
     explicit CostModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
     void setCosts(HeadCountComparison costs, const QString& manyTitle, const QString& oneTitle);
     const HeadCountComparison& costs() const { return m_costs; }
+    void setHeaderFont(const QFont& font); // a style sheet keeps the header from following the table's
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : int{columnTotal}; }
@@ -44,6 +46,7 @@ private:
 
     HeadCountComparison m_costs;
     QString m_manyTitle, m_oneTitle;
+    QFont m_headerFont;
 };
 
 // "50.3 M": three digits and a power of a thousand.

@@ -4,6 +4,7 @@
 
 #include <QWidget> // first: moc cannot read <compare> before a Qt header
 
+#include "core/attention/trace.h"
 #include "ui/latest_wins.h"
 #include "ui/widgets/heatmap_view.h"
 

@@ -52,7 +52,8 @@ SharedPrepared prepare(HeatmapContents contents) {
 // A layerable of the plot that calls a function to paint: labels, margins, the hover cross.
 class Painted : public QCPAbstractItem {
 public:
-    Painted(QCustomPlot* plot, std::function<void(QCPPainter&)> paint) : QCPAbstractItem(plot), m_paint(std::move(paint)) {
+    Painted(QCustomPlot* plot, std::function<void(QCPPainter&)> paint)
+        : QCPAbstractItem(plot), m_paint(std::move(paint)) {
         setClipToAxisRect(false);
         setSelectable(false);
     }
@@ -69,7 +70,9 @@ private:
 constexpr std::size_t atOnce = 1'500'000;
 constexpr double largestCell = 64, gap = 5;
 
-double lineOf(const QFontMetricsF& m) { return m.ascent() + m.descent(); }
+double lineOf(const QFontMetricsF& m) {
+    return m.ascent() + m.descent();
+}
 
 } // namespace
 
@@ -108,10 +111,13 @@ struct HeatmapView::Private {
     bool dark() const { return paper().lightness() < 128; }
     QColor muted() const {
         const QColor a = ink(), b = paper();
-        return QColor((a.red() * 62 + b.red() * 38) / 100, (a.green() * 62 + b.green() * 38) / 100, (a.blue() * 62 + b.blue() * 38) / 100);
+        return QColor((a.red() * 62 + b.red() * 38) / 100, (a.green() * 62 + b.green() * 38) / 100,
+                      (a.blue() * 62 + b.blue() * 38) / 100);
     }
     QColor accent() const { return dark() ? QColor(0xff, 0x6b, 0x9a) : QColor(0xd6, 0x33, 0x6c); }
-    bool valid(std::optional<CellRef> c) const { return c && c->row >= 0 && c->col >= 0 && c->row < rows() && c->col < cols(); }
+    bool valid(std::optional<CellRef> c) const {
+        return c && c->row >= 0 && c->col >= 0 && c->row < rows() && c->col < cols();
+    }
 
     void build();
     void show(SharedPrepared next);
@@ -124,7 +130,9 @@ struct HeatmapView::Private {
     void pin(std::optional<CellRef> cell);
     void replot() { plot->replot(QCustomPlot::rpQueuedReplot); }
     void replotOverlay() { plot->layer(QStringLiteral("overlay"))->replot(); }
-    QRectF rectOf(CellRef c) const { return {origin() + QPointF(c.col * pitchX(), c.row * pitchY()), QSizeF(pitchX(), pitchY())}; }
+    QRectF rectOf(CellRef c) const {
+        return {origin() + QPointF(c.col * pitchX(), c.row * pitchY()), QSizeF(pitchX(), pitchY())};
+    }
 
     void drawCells(QPainter& painter);
     void drawAround(QPainter& painter);
@@ -182,8 +190,8 @@ void HeatmapView::Private::show(SharedPrepared next) {
 
 // -------------------------------------------------------------------------------------------------------------- layout
 
-// Labels take what they need, up to a share of the widget; margins are shown when their numbers fit; what is left is for the
-// cells, square where both axes are of similar length.
+// Labels take what they need, up to a share of the widget; margins are shown when their numbers fit; what is left is
+// for the cells, square where both axes are of similar length.
 void HeatmapView::Private::layOut() {
     labelFont = q->font();
     smallFont = q->font();
@@ -198,33 +206,48 @@ void HeatmapView::Private::layOut() {
     const double rowMarginWidth = sumWidth + 72 + small.horizontalAdvance(QStringLiteral("0.00")) + 16;
     const double colSumHeight = lineOf(small) + 6, titleLeft = line + gap, titleTop = line + gap;
     const bool tokens = rows() <= 2.5 * cols() && cols() <= 2.5 * rows();
+    // Every label counts, also those that thinning leaves out: zoom and the pointer bring them up, in bold.
+    QFont bold = labelFont;
+    bold.setBold(true);
+    const QFontMetricsF boldMetrics(bold, plot);
+    const auto widest = [](const QStringList& labels, const QFontMetricsF& in) {
+        double w = 0;
+        for (qsizetype i = 0; i < std::min<qsizetype>(labels.size(), 4096); ++i)
+            w = std::max(w, in.horizontalAdvance(labels[i]));
+        return w + 1;
+    };
+    const double widestRow = widest(contents().rowLabels, boldMetrics),
+                 widestCol = widest(contents().colLabels, boldMetrics);
+    const double widestFlat = widest(contents().colLabels, metrics);
     QSizeF pitch(40, 40);
     showRowMargins = showColSums = false;
     double left = 0, top = 0;
-    for (int round = 0; round < 3; ++round) {
-        const LabelRoom rowRoom{pitch.height(), 0.26 * width, 0.8 * labelFont.pointSizeF(), plot};
-        const LabelRoom colRoom{pitch.width(), 0.26 * height, 0.8 * labelFont.pointSizeF(), plot};
-        rowLabelRoom = planLabels(Side::Left, contents().rowLabels, labelFont, rowRoom).extent;
-        colLabelRoom = planLabels(Side::Top, contents().colLabels, labelFont, colRoom).extent;
+    for (int round = 0; round < 4; ++round) {
+        rowLabelRoom = std::min(widestRow, 0.26 * width);
+        const bool flat = widestFlat + 0.4 * line <= pitch.width();
+        colLabelRoom = flat ? line : std::min(widestCol, 0.26 * height);
         left = 6 + titleLeft + rowLabelRoom + gap;
         top = 4 + titleTop + colLabelRoom + gap;
-        const double right = showRowMargins ? rowMarginWidth : 10, bottom = line + 18 + (showColSums ? colSumHeight : 0);
+        const double right = showRowMargins ? rowMarginWidth : 10,
+                     bottom = line + 18 + (showColSums ? colSumHeight : 0);
         const double w = std::max(20.0, width - left - right), h = std::max(20.0, height - top - bottom);
         pitch = QSizeF(std::min(w / cols(), largestCell), std::min(h / rows(), largestCell));
         if (tokens)
             pitch = QSizeF(std::min(pitch.width(), pitch.height()), std::min(pitch.width(), pitch.height()));
         const bool margins = contents().weightMargins;
-        if (round < 2) {
+        if (round < 3) {
             showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;
             showColSums = margins && pitch.width() >= small.horizontalAdvance(QStringLiteral("0.00")) + 4;
         }
     }
-    cells = QRectF(left, top, std::max(1.0, std::floor(pitch.width() * cols())), std::max(1.0, std::floor(pitch.height() * rows())));
+    cells = QRectF(left, top, std::max(1.0, std::floor(pitch.width() * cols())),
+                   std::max(1.0, std::floor(pitch.height() * rows())));
     // In the middle of what is left over, with everything that belongs to it.
     const double spare = width - cells.right() - (showRowMargins ? rowMarginWidth : 10);
     cells.translate(std::floor(std::max(0.0, spare / 2)), 0);
     const QRect rect = cells.toRect();
-    plot->axisRect()->setMargins(QMargins(rect.left(), rect.top(), plot->width() - rect.right() - 1, plot->height() - rect.bottom() - 1));
+    plot->axisRect()->setMargins(
+        QMargins(rect.left(), rect.top(), plot->width() - rect.right() - 1, plot->height() - rect.bottom() - 1));
     setWindow(window);
 }
 
@@ -236,11 +259,14 @@ void HeatmapView::Private::applyTheme() {
 
 // Inside the matrix, no smaller than two cells, and as wide as high in proportion to it.
 void HeatmapView::Private::setWindow(QRectF next) {
-    const double w = std::clamp(next.width(), std::min(2.0, static_cast<double>(cols())), static_cast<double>(std::max(1, cols())));
-    const double h = std::clamp(next.height(), std::min(2.0, static_cast<double>(rows())), static_cast<double>(std::max(1, rows())));
+    const double w =
+        std::clamp(next.width(), std::min(2.0, static_cast<double>(cols())), static_cast<double>(std::max(1, cols())));
+    const double h =
+        std::clamp(next.height(), std::min(2.0, static_cast<double>(rows())), static_cast<double>(std::max(1, rows())));
     window = QRectF(std::clamp(next.left(), 0.0, cols() - w), std::clamp(next.top(), 0.0, rows() - h), w, h);
     plot->xAxis->setRange(window.left(), window.right());
-    plot->yAxis->setRange(-window.bottom(), -window.top()); // row r lies at -r: a reversed axis would mirror every frame
+    plot->yAxis->setRange(-window.bottom(),
+                          -window.top()); // row r lies at -r: a reversed axis would mirror every frame
 }
 
 void HeatmapView::Private::zoom(double factor, QPointF at) {
@@ -248,11 +274,13 @@ void HeatmapView::Private::zoom(double factor, QPointF at) {
         return;
     const double fx = std::clamp((at.x() - cells.left()) / cells.width(), 0.0, 1.0);
     const double fy = std::clamp((at.y() - cells.top()) / cells.height(), 0.0, 1.0);
-    const QSizeF size(std::min<double>(window.width() / factor, cols()), std::min<double>(window.height() / factor, rows()));
+    const QSizeF size(std::min<double>(window.width() / factor, cols()),
+                      std::min<double>(window.height() / factor, rows()));
     if (size.width() < 1.5 && size.height() < 1.5)
         return;
     // The cell under the pointer stays there.
-    setWindow(QRectF(window.left() + fx * (window.width() - size.width()), window.top() + fy * (window.height() - size.height()), size.width(), size.height()));
+    setWindow(QRectF(window.left() + fx * (window.width() - size.width()),
+                     window.top() + fy * (window.height() - size.height()), size.width(), size.height()));
     replot();
 }
 
@@ -333,10 +361,12 @@ void HeatmapView::Private::drawAround(QPainter& painter) {
     painter.setPen(muted());
     const double titleWidth = metrics.horizontalAdvance(contents().colTitle);
     const double titleX = std::max(4.0, std::min(cells.center().x() - titleWidth / 2, plot->width() - titleWidth - 4));
-    painter.drawText(QPointF(titleX, cells.top() - 2 * gap - colLabelRoom - line + metrics.ascent()), contents().colTitle);
+    painter.drawText(QPointF(titleX, cells.top() - 2 * gap - colLabelRoom - line + metrics.ascent()),
+                     contents().colTitle);
     painter.save();
     const double up = metrics.horizontalAdvance(contents().rowTitle);
-    painter.translate(cells.left() - 2 * gap - rowLabelRoom - line, std::max(cells.center().y() + up / 2, cells.top() + std::min(up, cells.height())));
+    painter.translate(cells.left() - 2 * gap - rowLabelRoom - line,
+                      std::max(cells.center().y() + up / 2, cells.top() + std::min(up, cells.height())));
     painter.rotate(-90);
     painter.drawText(QPointF(0, metrics.ascent()), contents().rowTitle);
     painter.restore();
@@ -350,24 +380,30 @@ void HeatmapView::Private::drawAround(QPainter& painter) {
         if (flags[static_cast<std::size_t>(r)]) {
             const QRectF cell = rectOf({r, 0});
             if (cell.center().y() > cells.top() && cell.center().y() < cells.bottom() && pitchY() >= 8)
-                painter.drawText(QRectF(cells.left(), cell.top(), cells.width(), cell.height()), Qt::AlignCenter, tr("fully masked: weights are 0"));
+                painter.drawText(QRectF(cells.left(), cell.top(), cells.width(), cell.height()), Qt::AlignCenter,
+                                 tr("fully masked: weights are 0"));
         }
 }
 
-// Only the labels of visible cells are measured; they start at a multiple of the thinning step, so that panning does not
-// exchange one half of them for the other.
+// Only the labels of visible cells are measured; they start at a multiple of the thinning step, so that panning does
+// not exchange one half of them for the other.
 void HeatmapView::Private::drawLabels(QPainter& painter, Side side) {
     const bool left = side == Side::Left;
     const QStringList& all = left ? contents().rowLabels : contents().colLabels;
-    const double pitch = left ? pitchY() : pitchX(), begin = left ? window.top() : window.left(), count = left ? window.height() : window.width();
-    const int step = std::max(1, static_cast<int>(std::ceil(0.8 * lineOf(QFontMetricsF(labelFont, plot)) / pitch - 1e-6)));
-    const int first = static_cast<int>(begin) / step * step, last = std::min<int>(static_cast<int>(all.size()), static_cast<int>(std::ceil(begin + count)));
+    const double pitch = left ? pitchY() : pitchX(), begin = left ? window.top() : window.left(),
+                 count = left ? window.height() : window.width();
+    const int step =
+        std::max(1, static_cast<int>(std::ceil(0.8 * lineOf(QFontMetricsF(labelFont, plot)) / pitch - 1e-6)));
+    const int first = static_cast<int>(begin) / step * step,
+              last = std::min<int>(static_cast<int>(all.size()), static_cast<int>(std::ceil(begin + count)));
     if (first >= last)
         return;
-    const LabelPlan plan = planLabels(side, all.mid(first, last - first), labelFont, {pitch, left ? rowLabelRoom : colLabelRoom, 0.8 * labelFont.pointSizeF(), plot});
+    const LabelPlan plan = planLabels(side, all.mid(first, last - first), labelFont,
+                                      {pitch, left ? rowLabelRoom : colLabelRoom, 0.8 * labelFont.pointSizeF(), plot});
     const double start = (left ? origin().y() : origin().x()) + first * pitch;
-    const auto labels = left ? placeLabels(side, plan, cells.left() - gap, start, pitch, cells.top(), cells.bottom(), plot)
-                             : placeLabels(side, plan, cells.top() - gap, start, pitch, cells.left(), cells.right(), plot);
+    const auto labels =
+        left ? placeLabels(side, plan, cells.left() - gap, start, pitch, cells.top(), cells.bottom(), plot)
+             : placeLabels(side, plan, cells.top() - gap, start, pitch, cells.left(), cells.right(), plot);
     painter.setFont(plan.font);
     painter.setPen(muted());
     const double ascent = QFontMetricsF(plan.font, plot).ascent();
@@ -389,7 +425,8 @@ void HeatmapView::Private::drawRowMargins(QPainter& painter) {
     if (!showRowMargins)
         return;
     const QFontMetricsF metrics(smallFont, plot);
-    const double line = lineOf(metrics), x = cells.right() + 12, sumWidth = metrics.horizontalAdvance(QStringLiteral("00.00"));
+    const double line = lineOf(metrics), x = cells.right() + 12,
+                 sumWidth = metrics.horizontalAdvance(QStringLiteral("00.00"));
     const double bar = x + sumWidth + 12, barWidth = 60, most = std::max(1.0, std::log2(std::max(2, cols())));
     painter.setFont(smallFont);
     painter.setPen(muted());
@@ -398,7 +435,8 @@ void HeatmapView::Private::drawRowMargins(QPainter& painter) {
     painter.drawText(QPointF(bar, headerY), tr("entropy (bits)"));
     const QColor track = dark() ? QColor(0x38, 0x3e, 0x4a) : QColor(0xe2, 0xe5, 0xea);
     int lastLabel = -1000; // zoomed out, rows are thinned like labels; here every row fits by layOut()
-    for (int r = static_cast<int>(window.top()); r < std::min<int>(rows(), static_cast<int>(std::ceil(window.bottom()))); ++r) {
+    for (int r = static_cast<int>(window.top());
+         r < std::min<int>(rows(), static_cast<int>(std::ceil(window.bottom()))); ++r) {
         const double middle = rectOf({r, 0}).center().y();
         if (middle < cells.top() || middle > cells.bottom() || middle - lastLabel < line * 0.9)
             continue;
@@ -412,7 +450,8 @@ void HeatmapView::Private::drawRowMargins(QPainter& painter) {
         painter.setBrush(track);
         painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth, 6), 2, 2);
         painter.setBrush(muted());
-        painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth * std::clamp(shown->entropies[i] / most, 0.0, 1.0), 6), 2, 2);
+        painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth * std::clamp(shown->entropies[i] / most, 0.0, 1.0), 6),
+                                2, 2);
     }
 }
 
@@ -422,11 +461,14 @@ void HeatmapView::Private::drawColSums(QPainter& painter) {
     const QFontMetricsF metrics(smallFont, plot);
     painter.setFont(smallFont);
     painter.setPen(muted());
-    for (int c = static_cast<int>(window.left()); c < std::min<int>(cols(), static_cast<int>(std::ceil(window.right()))); ++c) {
+    for (int c = static_cast<int>(window.left());
+         c < std::min<int>(cols(), static_cast<int>(std::ceil(window.right()))); ++c) {
         const QRectF cell = rectOf({0, c});
         const QString text = QString::number(shown->colSums[static_cast<std::size_t>(c)], 'f', 2);
         if (cell.left() >= cells.left() - 1 && cell.right() <= cells.right() + 1)
-            painter.drawText(QPointF(cell.center().x() - metrics.horizontalAdvance(text) / 2, cells.bottom() + 5 + metrics.ascent()), text);
+            painter.drawText(
+                QPointF(cell.center().x() - metrics.horizontalAdvance(text) / 2, cells.bottom() + 5 + metrics.ascent()),
+                text);
     }
     const QString name = tr("column sum");
     const double w = metrics.horizontalAdvance(name);
@@ -440,7 +482,8 @@ void HeatmapView::Private::drawLegend(QPainter& painter) {
     const QFontMetricsF metrics(smallFont, plot);
     const bool byRow = scale.curve().kind == Curve::Kind::Row;
     const auto number = [](double v) { return QString::number(v, 'g', 4); };
-    const QString low = byRow && scale.isSigned() ? tr("−row max") : number(scale.range().lo), high = byRow ? tr("row max") : number(scale.range().hi);
+    const QString low = byRow && scale.isSigned() ? tr("−row max") : number(scale.range().lo),
+                  high = byRow ? tr("row max") : number(scale.range().hi);
     const double base = legend.top() + metrics.ascent(), barWidth = std::clamp(0.22 * legend.width(), 60.0, 180.0);
     double x = legend.left();
     painter.setFont(smallFont);
@@ -453,7 +496,8 @@ void HeatmapView::Private::drawLegend(QPainter& painter) {
     CellStyle plain;
     plain.hairline = QColor();
     plain.clipMarks = false;
-    paintCells(painter, CellPicture(share(std::move(ramp)), scale), QRectF(x, legend.top() + lineOf(metrics) / 2 - 4, barWidth, 8), plain);
+    paintCells(painter, CellPicture(share(std::move(ramp)), scale),
+               QRectF(x, legend.top() + lineOf(metrics) / 2 - 4, barWidth, 8), plain);
     x += barWidth + 8;
     painter.drawText(QPointF(x, base), high);
     x += metrics.horizontalAdvance(high) + 16;
@@ -471,14 +515,20 @@ void HeatmapView::Private::drawStrongLabel(QPainter& painter, Side side, int ind
     font.setBold(true);
     const QFontMetricsF metrics(font, plot);
     const double room = (left ? rowLabelRoom : colLabelRoom), pitch = left ? pitchY() : pitchX();
-    const bool turned = !left && planLabels(Side::Top, all.mid(index, 1), font, {pitch, room, font.pointSizeF(), plot}).turned;
-    const QString text = left || turned ? metrics.elidedText(all[index], Qt::ElideMiddle, room + 8) : all[index];
+    const bool turned =
+        !left && planLabels(Side::Top, all.mid(index, 1), font, {pitch, room, font.pointSizeF(), plot}).turned;
+    const QString text = left || turned ? metrics.elidedText(all[index], Qt::ElideMiddle, room) : all[index];
     const double w = metrics.horizontalAdvance(text), h = lineOf(metrics);
     const QRectF cell = left ? rectOf({index, 0}) : rectOf({0, index});
     QRectF rect = left     ? QRectF(cells.left() - gap - w, cell.center().y() - h / 2, w, h)
                   : turned ? QRectF(cell.center().x() - h / 2, cells.top() - gap - w, h, w)
                            : QRectF(cell.center().x() - w / 2, cells.top() - gap - h, w, h);
-    painter.fillRect(rect.adjusted(-2, 0, 2, 0), paper());
+    QRectF ground = rect.adjusted(-2, 0, 2, 0); // hides the plain label, which may be longer
+    if (left)
+        ground.setLeft(std::min(ground.left(), cells.left() - gap - room));
+    else if (turned)
+        ground.setTop(std::min(ground.top(), cells.top() - gap - room));
+    painter.fillRect(ground, paper());
     painter.setFont(font);
     painter.setPen(color);
     painter.save();
@@ -502,11 +552,21 @@ void HeatmapView::Private::drawOverlay(QPainter& painter) {
         painter.setPen(QPen(color, width, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
         painter.drawRect(rect);
     };
-    const auto rowBand = [&](int r) { return QRectF(cells.left(), rectOf({r, 0}).top(), cells.width(), std::max(pitchY(), 1.0)); };
-    const auto colBand = [&](int c) { return QRectF(rectOf({0, c}).left(), cells.top(), std::max(pitchX(), 1.0), cells.height()); };
+    const auto rowBand = [&](int r) {
+        return QRectF(cells.left(), rectOf({r, 0}).top(), cells.width(), std::max(pitchY(), 1.0));
+    };
+    const auto colBand = [&](int c) {
+        return QRectF(rectOf({0, c}).left(), cells.top(), std::max(pitchX(), 1.0), cells.height());
+    };
     if (valid(current)) {
         QColor cross = ink();
         cross.setAlpha(190);
+        QColor halo = paper(); // dark lines vanish on dark cells, light ones on light cells
+        halo.setAlpha(170);
+        if (pitchY() >= 5)
+            band(rowBand(current->row), halo, 3);
+        if (pitchX() >= 5)
+            band(colBand(current->col), halo, 3);
         band(rowBand(current->row), cross, 1);
         band(colBand(current->col), cross, 1);
         drawStrongLabel(painter, Side::Left, current->row, ink());
@@ -624,27 +684,44 @@ void HeatmapView::setContents(HeatmapContents contents) {
         return;
     }
     d->waiting = true;
-    QtConcurrent::run([contents = std::move(contents)]() mutable { return prepare(std::move(contents)); })
-        .then(this, [this, generation](SharedPrepared ready) {
-            if (generation == d->generation)
-                d->show(std::move(ready));
-        });
+    QtConcurrent::run([contents = std::move(contents)]() mutable {
+        return prepare(std::move(contents));
+    }).then(this, [this, generation](SharedPrepared ready) {
+        if (generation == d->generation)
+            d->show(std::move(ready));
+    });
 }
 
-const HeatmapContents& HeatmapView::contents() const { return d->contents(); }
-void HeatmapView::clear() { setContents({}); }
-bool HeatmapView::preparing() const { return d->waiting; }
+const HeatmapContents& HeatmapView::contents() const {
+    return d->contents();
+}
+void HeatmapView::clear() {
+    setContents({});
+}
+bool HeatmapView::preparing() const {
+    return d->waiting;
+}
 
 void HeatmapView::setPinnedCell(std::optional<CellRef> cell) {
     d->pinned = d->valid(cell) || d->waiting ? cell : std::nullopt;
     d->replotOverlay();
 }
-std::optional<CellRef> HeatmapView::pinnedCell() const { return d->pinned; }
-std::optional<CellRef> HeatmapView::currentCell() const { return d->current; }
-void HeatmapView::setCurrentCell(std::optional<CellRef> cell) { d->hover(cell, false); }
+std::optional<CellRef> HeatmapView::pinnedCell() const {
+    return d->pinned;
+}
+std::optional<CellRef> HeatmapView::currentCell() const {
+    return d->current;
+}
+void HeatmapView::setCurrentCell(std::optional<CellRef> cell) {
+    d->hover(cell, false);
+}
 
-void HeatmapView::zoomIn() { d->zoom(1.5, d->current ? cellCentre(*d->current) : d->cells.center()); }
-void HeatmapView::zoomOut() { d->zoom(1 / 1.5, d->current ? cellCentre(*d->current) : d->cells.center()); }
+void HeatmapView::zoomIn() {
+    d->zoom(1.5, d->current ? cellCentre(*d->current) : d->cells.center());
+}
+void HeatmapView::zoomOut() {
+    d->zoom(1 / 1.5, d->current ? cellCentre(*d->current) : d->cells.center());
+}
 void HeatmapView::resetZoom() {
     d->setWindow(QRectF(0, 0, d->cols(), d->rows()));
     d->replot();
@@ -654,21 +731,27 @@ QString HeatmapView::describe(std::optional<CellRef> cell) const {
     if (!d->valid(cell))
         return {};
     const HeatmapContents& c = d->contents();
-    const QString row = c.rowLabels.value(cell->row, QString::number(cell->row)), col = c.colLabels.value(cell->col, QString::number(cell->col));
+    const QString row = c.rowLabels.value(cell->row, QString::number(cell->row)),
+                  col = c.colLabels.value(cell->col, QString::number(cell->col));
     const float value = (*c.matrix)(cell->row, cell->col);
-    const QString number = value == -std::numeric_limits<float>::infinity() ? tr("masked (−∞)") : QString::number(static_cast<double>(value), 'g', 9);
+    const QString number = value == -std::numeric_limits<float>::infinity()
+                               ? tr("masked (−∞)")
+                               : QString::number(static_cast<double>(value), 'g', 9);
     if (c.weightMargins)
         return tr("%1 (query) attends %2 to %3 (key)").arg(row, number, col);
     return tr("row %1, column %2: %3").arg(row, col, number);
 }
 
-QPointF HeatmapView::cellCentre(CellRef cell) const { return d->rectOf(cell).center(); }
+QPointF HeatmapView::cellCentre(CellRef cell) const {
+    return d->rectOf(cell).center();
+}
 
 std::optional<CellRef> HeatmapView::cellAt(QPointF position) const {
     if (d->empty() || !d->cells.contains(position) || d->pitchX() <= 0 || d->pitchY() <= 0)
         return std::nullopt;
     const QPointF at = position - d->origin();
-    const CellRef cell{static_cast<int>(std::floor(at.y() / d->pitchY())), static_cast<int>(std::floor(at.x() / d->pitchX()))};
+    const CellRef cell{static_cast<int>(std::floor(at.y() / d->pitchY())),
+                       static_cast<int>(std::floor(at.x() / d->pitchX()))};
     return d->valid(cell) ? std::optional(cell) : std::nullopt;
 }
 
@@ -719,7 +802,8 @@ void HeatmapView::keyPressEvent(QKeyEvent* event) {
         QWidget::keyPressEvent(event);
         return;
     }
-    const bool alt = event->modifiers().testFlag(Qt::AltModifier), control = event->modifiers().testFlag(Qt::ControlModifier);
+    const bool alt = event->modifiers().testFlag(Qt::AltModifier),
+               control = event->modifiers().testFlag(Qt::ControlModifier);
     switch (alt ? 0 : event->key()) {
     case Qt::Key_Left:
         return move(0, -1);
@@ -769,7 +853,8 @@ void HeatmapView::resizeEvent(QResizeEvent* event) {
 
 void HeatmapView::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange)
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange ||
+        event->type() == QEvent::StyleChange)
         d->applyTheme();
 }
 

@@ -48,6 +48,7 @@ void StagePanel::createHeader(QHBoxLayout* row) {
     m_formula = new QLabel;
     m_formula->setTextFormat(Qt::RichText);
     m_formula->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_formula->setWordWrap(true);
     m_formula->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     row->addWidget(m_formula, 1);
     m_stageButtons = new QWidget;
@@ -81,6 +82,7 @@ void StagePanel::createHeader(QHBoxLayout* row) {
 
 void StagePanel::createPictures() {
     m_pictures = new QStackedWidget;
+    m_pictures->setMinimumSize(240, 200); // not what its tallest page would like
     m_heatmap = new HeatmapPanel(m_workspace);
     m_figure = new FigureWidget(m_workspace);
     m_comparison = new ComparisonView;
@@ -105,7 +107,7 @@ void StagePanel::refreshText() {
         return;
     const View& view = m_workspace.view();
     const StageInfo& info = stageInfo(view.stage);
-    m_formula->setFont(scaledFont(1.25));
+    m_formula->setFont(scaledFont(1.15));
     const QString sizes = stageSizes(scenario, view.stage);
     m_formula->setText(stageFormula(scenario, view.stage));
     m_formula->setToolTip(sizes);

@@ -175,7 +175,7 @@ void WeightEditor::createTable() {
     m_table->setItemDelegate(new WeightDelegate(*m_model, m_table));
     m_table->setAccessibleName(tr("Weights of the head"));
     for (QHeaderView* header : {m_table->horizontalHeader(), m_table->verticalHeader()})
-        header->viewport()->setAutoFillBackground(false); // the table's ground also beside its last row
+        header->setStyleSheet(QStringLiteral("QHeaderView { background: transparent; }")); // also beside the last row
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
     const auto addAction = [this](const QString& text, void (WeightEditor::*slot)()) {
         auto* action = new QAction(text, m_table);
@@ -262,7 +262,7 @@ void WeightEditor::refresh() {
     const int width = metrics.horizontalAdvance(screenNumber(-m_model->largest(), m_model->decimals(), true));
     m_table->horizontalHeader()->setDefaultSectionSize(width + metrics.height() * 3 / 4);
     m_table->verticalHeader()->setDefaultSectionSize(metrics.height() * 5 / 4);
-    m_table->setMinimumHeight(metrics.height() * 7); // four rows and the headers
+    m_table->setMinimumHeight(metrics.height() * 5); // two rows, the header and a scroll bar
     refreshCaption();
 }
 
