@@ -237,20 +237,21 @@ private:
 
     void contribution() {
         m_out.leftName = "O of " + headName(m_head.value) + ", " + rowToken();
-        const std::vector<int> columns = columnsOf(m_head.value);
-        if (!projectsOutput()) {
-            for (const int c : columns)
-                if (c == m_col)
-                    addTerm("concat column " + std::to_string(c), c, (*m_computed.concat)(m_row, c), 1.0);
-        } else {
-            m_out.rightName = "W_O[:, " + std::to_string(m_col) + "]";
-            for (const int c : columns)
-                addTerm(dimension(sourceOf(m_row, c).column), c, (*m_computed.concat)(m_row, c),
-                        (*m_weights.wO)(c, m_col));
+        const Matrix& concat = *m_computed.concat;
+        Matrix alone(1, concat.cols()); // this row of concat if the head were the only one
+        for (const int c : columnsOf(m_head.value)) {
+            alone(0, c) = concat(m_row, c);
+            if (projectsOutput())
+                addTerm(dimension(sourceOf(m_row, c).column), c, concat(m_row, c), (*m_weights.wO)(c, m_col));
+            else if (c == m_col)
+                addTerm("concat column " + std::to_string(c), c, concat(m_row, c), 1.0);
         }
+        if (projectsOutput())
+            m_out.rightName = "W_O[:, " + std::to_string(m_col) + "]";
+        m_out.value =
+            projectsOutput() ? m_trace.backend->linear(alone, *m_weights.wO, nullptr)(0, m_col) : alone(0, m_col);
         if (m_scenario.headIsOff(m_layer, m_head))
             addStep(headName(m_head.value) + " is switched off", 0);
-        m_out.value = (*stageMatrix(m_trace, m_layer, m_head, Stage::Contribution))(m_row, m_col);
     }
 
     void output() {
