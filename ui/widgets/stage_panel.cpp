@@ -66,6 +66,7 @@ void StagePanel::createHeader(QHBoxLayout* row) {
         auto* button = new QToolButton;
         button->setText(name);
         button->setCheckable(true);
+        button->setObjectName(QStringLiteral("small"));
         m_figures->addButton(button, static_cast<int>(kind));
         row->addWidget(button);
     }
@@ -147,6 +148,7 @@ void StagePanel::addStageButton(Stage stage) {
     button->setText(stageShortName(stage));
     button->setToolTip(fromUtf8(stageInfo(stage).id));
     button->setCheckable(true);
+    button->setObjectName(QStringLiteral("small"));
     button->setProperty("stage", static_cast<int>(stage));
     connect(button, &QToolButton::clicked, this, [this, stage] {
         View view = m_workspace.view();
