@@ -47,7 +47,7 @@ QString nameOfResult(Stage stage) {
     case Stage::Norms:
         return QObject::tr("norm");
     default:
-        return {};
+        return QObject::tr("result");
     }
 }
 
@@ -218,7 +218,7 @@ QString CellInspector::bar(double share, int width) const {
     const int length = static_cast<int>(std::lround(std::fabs(share) * width));
     if (length == 0)
         return {};
-    return QStringLiteral("<img src='bar:%1' width='%2' height='%3'>")
+    return QStringLiteral("<img src='bar:%1' width='%2' height='%3' style='vertical-align:middle'>")
         .arg(share < 0 ? QStringLiteral("negative") : QStringLiteral("positive"))
         .arg(length)
         .arg(std::max(4, fontMetrics().height() / 2));
@@ -249,8 +249,7 @@ CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
             if (factors)
                 needed += left + right + metrics.horizontalAdvance(QStringLiteral("×="));
             for (const ExplainStep& step : e.steps) // these lines share the columns
-                needed = std::max(
-                    needed, metrics.horizontalAdvance(fromUtf8(step.label) + u' ' + nameOfResult(e.stage)) + value);
+                needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(step.label)) + value);
             needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(sum.restName) + tr(" show")) + value);
             const int gap = metrics.averageCharWidth(), columns = factors ? 7 : 3;
             const int bar = std::min(viewport()->width() - needed - (columns + 2) * gap, metrics.height() * 5);
@@ -286,7 +285,7 @@ QString CellInspector::sumTable() const {
     else if (!e.leftName.empty() && e.rightName.empty())
         row(cell({}, "left") + cell(grey(withIndex(e.leftName)), "right"));
     for (const PrintedTerm& term : sum.terms) {
-        QString cells = cell(grey(fromUtf8(term.label).toHtmlEscaped()), "left");
+        QString cells = cell(grey(fromUtf8(term.label).toHtmlEscaped().replace(u' ', QChar::Nbsp)), "left");
         if (factors)
             cells += cell(local(term.left), "right") + cell(grey(QStringLiteral("×")), "center") +
                      cell(local(term.right), "right") + cell(grey(QStringLiteral("=")), "center");
@@ -317,16 +316,17 @@ QString CellInspector::sumTable() const {
         rows += line;
         row(cell(m_sheet->sumName, "left", labelSpan) + cell(strong(local(sum.result), e.steps.empty()), "right"));
     }
+    // The last step ends in the number itself, which has a line and a name of its own.
+    const QString result = nameOfResult(e.stage);
     for (std::size_t i = 0; i < e.steps.size(); ++i) {
-        const bool last = i + 1 == e.steps.size();
-        if (last)
-            rows += line;
-        QString name = withIndex(e.steps[i].label);
-        if (const QString result = nameOfResult(e.stage); last && !result.isEmpty())
-            name += QStringLiteral(" = ") + result;
-        const QString number = local(printNumber(e.steps[i].value));
-        row(cell(last ? strong(name, false) : name, "left", labelSpan) +
-            cell(last ? strong(number, true) : number, "right"));
+        const bool isResult = i + 1 == e.steps.size();
+        row(cell(withIndex(e.steps[i].label), "left", labelSpan) +
+            cell(isResult ? QString() : local(printNumber(e.steps[i].value)), "right"));
+    }
+    if (!e.steps.empty()) {
+        rows += line;
+        row(cell(strong(result, false), "left", labelSpan) +
+            cell(strong(local(printNumber(static_cast<double>(e.value))), true), "right"));
     }
     return QStringLiteral("<table cellspacing='0' cellpadding='%1' style='font-size:%2pt'>")
                .arg(std::max(1, padding))
