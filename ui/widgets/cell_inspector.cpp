@@ -145,6 +145,7 @@ CellInspector::CellInspector(Workspace& workspace, QWidget* parent) : QTextBrows
     setAccessibleName(tr("Arithmetic of the pinned cell"));
     setFrameShape(QFrame::NoFrame);
     setOpenLinks(false);
+    setTextInteractionFlags(Qt::TextBrowserInteraction | Qt::TextSelectableByKeyboard);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // layOut leaves out what does not fit
     viewport()->setAutoFillBackground(false);
     document()->setDocumentMargin(0);
