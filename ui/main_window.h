@@ -31,6 +31,7 @@ public:
     SentenceBar& sentenceBar() { return *m_sentence; }
     MessageStrip& messages() { return *m_messages; }
     void setLook(bool dark, bool projector);
+    void arrangeDocks(); // as on the first day, for the present size
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -52,7 +53,6 @@ private:
 
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
                  const std::function<void()>& run);
-    void arrangeDocks(); // as on the first day
     void showExport();
     void copyCommand();
     void showToyOptions();

@@ -278,15 +278,16 @@ private:
     void norms() {
         const MatrixView v = headBand(*m_computed.v, m_config.kvHeadOf(m_head), m_config.dV);
         m_out.leftName = m_out.rightName = "v_" + keyToken(m_col) + (projectsOutput() ? " W_O" : "");
+        const int rowO = m_head.value * m_config.dV;
+        const Matrix moved =
+            projectsOutput()
+                ? m_trace.backend->linear(v.rowRange(m_col, m_col + 1),
+                                          MatrixView(*m_weights.wO).rowRange(rowO, rowO + m_config.dV), nullptr)
+                : copy(v.rowRange(m_col, m_col + 1));
         double squares = 0;
-        const int width = projectsOutput() ? m_config.dOut : m_config.dV;
-        for (int d = 0; d < width; ++d) {
-            double moved = projectsOutput() ? 0.0 : v(m_col, d);
-            for (int c = 0; projectsOutput() && c < m_config.dV; ++c)
-                moved += static_cast<double>(v(m_col, c)) * (*m_weights.wO)(m_head.value * m_config.dV + c, d);
-            m_out.terms.push_back(
-                {dimension(d), d, static_cast<float>(moved), static_cast<float>(moved), moved * moved});
-            squares += moved * moved;
+        for (int d = 0; d < moved.cols(); ++d) {
+            addTerm(dimension(d), d, moved(0, d), moved(0, d));
+            squares += m_out.terms.back().product;
         }
         const double a = cellWeight(m_head);
         addStep("√ of the sum of squares", std::sqrt(squares));
@@ -324,7 +325,8 @@ private:
         if (p.alibiSlope != 0.0F)
             addStep("+ position bias −" + shortNumber(p.alibiSlope) + " · |" + std::to_string(m_row) + " − " +
                         std::to_string(m_col) + "|",
-                    p.positionBias ? static_cast<double>(score) * p.scale - p.alibiSlope * std::abs(m_row - m_col)
+                    p.positionBias ? static_cast<double>(score) * p.scale -
+                                         static_cast<double>(p.alibiSlope) * std::abs(m_row - m_col)
                                    : scaled);
         if (p.positionBias)
             addStep("+ position bias " + number((*p.positionBias)(m_row, m_col)), scaled);

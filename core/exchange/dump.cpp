@@ -215,9 +215,9 @@ std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOption
 }
 
 LabelledMatrix labelledStage(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage) {
-    const Matrix& values = *stageMatrix(trace, layer, head, stage);
+    const SharedMatrix values = stageMatrix(trace, layer, head, stage);
     const StageInfo& info = stageInfo(stage);
-    return {values, axisLabels(trace, info.rows, values.rows()), axisLabels(trace, info.cols, values.cols())};
+    return {*values, axisLabels(trace, info.rows, values->rows()), axisLabels(trace, info.cols, values->cols())};
 }
 
 } // namespace headscope

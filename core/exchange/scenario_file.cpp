@@ -17,7 +17,7 @@
 #include "core/attention/head_stages.h"
 #include "core/exchange/atomic_file.h"
 #include "core/exchange/base64.h"
-#include "core/exchange/sha256.h"
+#include "core/tensor/sha256.h"
 #include "core/model/mapped_file.h"
 #include "core/model/tensor_file.h"
 #include "core/tensor/number_text.h"

@@ -1,6 +1,6 @@
 #include "core/model/attention_module.h"
 
-#include "core/exchange/sha256.h"
+#include "core/tensor/sha256.h"
 #include "core/model/mapped_file.h"
 #include "core/model/word_embedding.h"
 

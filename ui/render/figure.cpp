@@ -15,7 +15,8 @@ constexpr double unitsPerMm = 96.0 / 25.4;
 
 } // namespace
 
-double drawFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height) {
+double drawFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                  std::optional<double> height) {
     switch (spec.view.figure) {
     case FigureKind::Heatmap:
         return drawHeatmapFigure(sheet, source, spec, width, height);
@@ -45,6 +46,7 @@ void paintFigure(QPainter& painter, const FigureSource& source, const FigureSpec
     const QSizeF size = figureSizeMm(source, spec) * unitsPerMm;
     painter.save();
     painter.setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);
+    painter.setFont(figureFont(spec.fontSizePt)); // SVG names the font of every group, texts or not
     if (!spec.transparent)
         painter.fillRect(QRectF(QPointF(0, 0), size), FigureTheme::of(spec.dark).background);
     Sheet sheet(&painter, spec.dark, spec.fontSizePt);
@@ -67,12 +69,15 @@ QImage figureImage(const FigureSource& source, const FigureSpec& spec) {
     const double width = mm.width() / 25.4 * spec.dpi, height = mm.height() / 25.4 * spec.dpi;
     constexpr double most = 3e8;
     if (width * height > most || width > 32767 || height > 32767)
-        throw InputError("a picture of " + std::to_string(std::llround(width)) + " x " + std::to_string(std::llround(height)) +
-                         " pixels is too large (at most 32767 a side and 300 million): lower the dpi or the size, or export PDF or SVG");
+        throw InputError("a picture of " + std::to_string(std::llround(width)) + " x " +
+                         std::to_string(std::llround(height)) +
+                         " pixels is too large (at most 32767 a side and 300 million): lower the dpi or the size, or "
+                         "export PDF or SVG");
     QImage image(std::max(1, static_cast<int>(std::lround(width))), std::max(1, static_cast<int>(std::lround(height))),
                  spec.transparent ? QImage::Format_ARGB32_Premultiplied : QImage::Format_RGB32);
     if (image.isNull())
-        throw InputError("a picture of " + std::to_string(std::llround(width)) + " x " + std::to_string(std::llround(height)) +
+        throw InputError("a picture of " + std::to_string(std::llround(width)) + " x " +
+                         std::to_string(std::llround(height)) +
                          " pixels does not fit in memory: lower the dpi or the size");
     image.fill(spec.transparent ? QColor(Qt::transparent) : FigureTheme::of(spec.dark).background);
     image.setDotsPerMeterX(3780); // 96 dpi while painting: fonts in points follow the device
@@ -97,7 +102,8 @@ void writeFigure(const FigureSource& source, const FigureSpec& spec, const QStri
         bytes = pdfBytes(source, spec, figureSizeMm(source, spec));
     else
         throw InputError(path.toStdString() + ": a figure is written as .png, .svg or .pdf, not " +
-                         (suffix.isEmpty() ? std::string("without a suffix") : '.' + suffix.toStdString()) + "; name one of the three");
+                         (suffix.isEmpty() ? std::string("without a suffix") : '.' + suffix.toStdString()) +
+                         "; name one of the three");
     writeFileAtomically(path.toStdString(), [&](std::ostream& out) { out.write(bytes.constData(), bytes.size()); });
 }
 

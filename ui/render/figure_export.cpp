@@ -15,16 +15,24 @@
 namespace headscope {
 namespace {
 
-QString creator() { return QStringLiteral("Headscope " HEADSCOPE_VERSION); }
-QString titleOf(const FigureSpec& spec) { return spec.title.isEmpty() ? QStringLiteral("Headscope figure") : spec.title; }
+QString creator() {
+    return QStringLiteral("Headscope " HEADSCOPE_VERSION);
+}
+QString titleOf(const FigureSpec& spec) {
+    return spec.title.isEmpty() ? QStringLiteral("Headscope figure") : spec.title;
+}
 
-QString millimetres(double mm) { return QString::number(mm, 'f', 3); }
+QString millimetres(double mm) {
+    return QString::number(mm, 'f', 3);
+}
 
 // XMP: title, program, and the scenario that draws this figure again.
 QByteArray xmpPacket(const FigureSpec& spec) {
     return QStringLiteral("<?xpacket begin=\"\ufeff\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n"
-                          "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"><rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">\n"
-                          "<rdf:Description rdf:about=\"\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\" xmlns:xmp=\"http://ns.adobe.com/xap/1.0/\" "
+                          "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"><rdf:RDF "
+                          "xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">\n"
+                          "<rdf:Description rdf:about=\"\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\" "
+                          "xmlns:xmp=\"http://ns.adobe.com/xap/1.0/\" "
                           "xmlns:headscope=\"urn:headscope\">\n"
                           "<dc:title><rdf:Alt><rdf:li xml:lang=\"x-default\">%1</rdf:li></rdf:Alt></dc:title>\n"
                           "<xmp:CreatorTool>%2</xmp:CreatorTool>\n"
@@ -34,9 +42,9 @@ QByteArray xmpPacket(const FigureSpec& spec) {
         .toUtf8();
 }
 
-// Qt rounds a page to whole points and stamps the time. Both are mended here: the objects of the file are taken apart by its
-// cross-reference table, the page's box and the date are changed, and the table is written anew. A file that does not look
-// as expected is handed on as it is.
+// Qt rounds a page to whole points and stamps the time. Both are mended here: the objects of the file are taken apart
+// by its cross-reference table, the page's box and the date are changed, and the table is written anew. A file that
+// does not look as expected is handed on as it is.
 QByteArray exactPdf(const QByteArray& pdf, QSizeF mm) {
     const qsizetype startxref = pdf.lastIndexOf("startxref");
     const qsizetype xref = pdf.lastIndexOf("xref\n0 ", startxref);
@@ -55,10 +63,12 @@ QByteArray exactPdf(const QByteArray& pdf, QSizeF mm) {
     if (objects.empty() || objects.back().offset >= xref)
         return pdf;
 
-    static const QRegularExpression box(QStringLiteral(R"(/MediaBox \[[^\]]*\])")), date(QStringLiteral(R"(/CreationDate ?\([^)]*\)\n?)"));
-    const QByteArray exactBox = QStringLiteral("/MediaBox [0 0 %1 %2]")
-                                    .arg(QString::number(mm.width() / 25.4 * 72, 'f', 4), QString::number(mm.height() / 25.4 * 72, 'f', 4))
-                                    .toLatin1();
+    static const QRegularExpression box(QStringLiteral(R"(/MediaBox \[[^\]]*\])")),
+        date(QStringLiteral(R"(/CreationDate ?\([^)]*\)\n?)"));
+    const QByteArray exactBox =
+        QStringLiteral("/MediaBox [0 0 %1 %2]")
+            .arg(QString::number(mm.width() / 25.4 * 72, 'f', 4), QString::number(mm.height() / 25.4 * 72, 'f', 4))
+            .toLatin1();
     QByteArray out = pdf.left(objects.front().offset);
     std::vector<std::pair<qsizetype, qsizetype>> offsets; // number, new offset
     for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -114,9 +124,14 @@ QByteArray svgBytes(const FigureSource& source, const FigureSpec& spec, QSizeF m
     // Sizes that Qt rounds to whole units, and metadata that it does not escape, are written here.
     QString svg = QString::fromUtf8(buffer.data());
     static const QRegularExpression size(QStringLiteral(R"(<svg width="[^"]*" height="[^"]*")"));
-    svg.replace(size, QStringLiteral("<svg width=\"%1mm\" height=\"%2mm\"").arg(millimetres(mm.width()), millimetres(mm.height())));
+    svg.replace(QStringLiteral("font-family=\"Sans Serif\""),
+                QStringLiteral("font-family=\"DejaVu Sans\"")); // of groups without text
+    svg.replace(
+        size,
+        QStringLiteral("<svg width=\"%1mm\" height=\"%2mm\"").arg(millimetres(mm.width()), millimetres(mm.height())));
     static const QRegularExpression head(QStringLiteral(R"(\s*<title>[^<]*</title>\s*<desc>[^<]*</desc>)"));
-    const QString metadata = QStringLiteral("\n<title>%1</title>\n<desc>%2</desc>\n<metadata><headscope:scenario xmlns:headscope=\"urn:headscope\">%3</headscope:scenario></metadata>")
+    const QString metadata = QStringLiteral("\n<title>%1</title>\n<desc>%2</desc>\n<metadata><headscope:scenario "
+                                            "xmlns:headscope=\"urn:headscope\">%3</headscope:scenario></metadata>")
                                  .arg(titleOf(spec).toHtmlEscaped(), creator(), spec.document.toHtmlEscaped());
     const QRegularExpressionMatch match = head.match(svg);
     if (match.hasMatch())

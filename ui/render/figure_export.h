@@ -1,5 +1,5 @@
-// The three file formats of a figure, as bytes with their metadata; figure.cpp writes them. The same figure gives the same
-// bytes: no time stamp, no random identifier. Also where everything in a figure lies, for tests and pickers.
+// The three file formats of a figure, as bytes with their metadata; figure.cpp writes them. The same figure gives the
+// same bytes: no time stamp, no random identifier. Also where everything in a figure lies, for tests and pickers.
 #pragma once
 
 #include "ui/render/figure.h"

@@ -12,32 +12,38 @@ void checkFigure(const FigureSource& source, const FigureSpec& spec) {
     const ModelConfig& config = trace.config();
     if (view.layer.value < 0 || view.layer.value >= static_cast<int>(trace.layers.size()))
         throw InputError("layer " + std::to_string(view.layer.value) + " does not exist: the model has " +
-                         std::to_string(trace.layers.size()) + " layer(s), 0 to " + std::to_string(trace.layers.size() - 1));
+                         std::to_string(trace.layers.size()) + " layer(s), 0 to " +
+                         std::to_string(trace.layers.size() - 1));
     if (view.heads.empty())
         throw InputError("no head is chosen: name at least one, from 0 to " + std::to_string(config.heads - 1));
     for (HeadIndex h : view.heads)
         if (h.value < 0 || h.value >= config.heads)
-            throw InputError("head " + std::to_string(h.value) + " does not exist: the model has " + std::to_string(config.heads) +
-                             " head(s), 0 to " + std::to_string(config.heads - 1));
+            throw InputError("head " + std::to_string(h.value) + " does not exist: the model has " +
+                             std::to_string(config.heads) + " head(s), 0 to " + std::to_string(config.heads - 1));
     if (!stageAvailable(trace, view.stage))
         throw InputError("stage " + std::string(stageInfo(view.stage).id) + " does not exist here: " +
-                         (view.stage == Stage::EmbeddingKey ? "the text attends to itself and has no key text" : "the module has no output projection W_O"));
+                         (view.stage == Stage::EmbeddingKey ? "the text attends to itself and has no key text"
+                                                            : "the module has no output projection W_O"));
     const auto sane = [](double mm) { return mm >= 10 && mm <= 5000; };
     if (!sane(spec.widthMm) || (spec.heightMm && !sane(*spec.heightMm)))
         throw InputError("the size of a figure must lie between 10 and 5000 mm");
     if (!(spec.fontSizePt >= 1 && spec.fontSizePt <= 200))
         throw InputError("the font size of a figure must lie between 1 and 200 pt");
     if (spec.dpi < 10 || spec.dpi > 4800)
-        throw InputError("the resolution of a figure must lie between 10 and 4800 dpi, not " + std::to_string(spec.dpi));
+        throw InputError("the resolution of a figure must lie between 10 and 4800 dpi, not " +
+                         std::to_string(spec.dpi));
 }
 
 void refuseSize(const FigureSpec& spec) {
     const auto mm = [](double v) { return QString::number(v, 'g', 5).toStdString(); };
-    throw InputError("the figure of " + mm(spec.widthMm) + (spec.heightMm ? " x " + mm(*spec.heightMm) : std::string()) +
-                     " mm leaves no room beside its labels in " + mm(spec.fontSizePt) + " pt: make it larger or the font smaller");
+    throw InputError(
+        "the figure of " + mm(spec.widthMm) + (spec.heightMm ? " x " + mm(*spec.heightMm) : std::string()) +
+        " mm leaves no room beside its labels in " + mm(spec.fontSizePt) + " pt: make it larger or the font smaller");
 }
 
-QString headTitle(LayerIndex layer, HeadIndex head) { return QStringLiteral("L%1 H%2").arg(layer.value).arg(head.value); }
+QString headTitle(LayerIndex layer, HeadIndex head) {
+    return QStringLiteral("L%1 H%2").arg(layer.value).arg(head.value);
+}
 
 QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head) {
     QString name;
@@ -98,7 +104,9 @@ QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head,
     }
 }
 
-QString shapeText(const Matrix& matrix) { return QStringLiteral("%1 × %2").arg(matrix.rows()).arg(matrix.cols()); }
+QString shapeText(const Matrix& matrix) {
+    return QStringLiteral("%1 × %2").arg(matrix.rows()).arg(matrix.cols());
+}
 
 std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matrix& matrix) {
     const ModelConfig& config = trace.config();
@@ -113,7 +121,9 @@ std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matr
     return starts;
 }
 
-ValueKind kindOf(Stage stage) { return {stage == Stage::Weights, stageInfo(stage).isSigned}; }
+ValueKind kindOf(Stage stage) {
+    return {stage == Stage::Weights, stageInfo(stage).isSigned};
+}
 
 Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font) {
     const HeadIndex head = view.heads.front();
@@ -125,7 +135,8 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
         range = {};
     const ResolvedRange resolved = resolveRange(range, view.curve, kindOf(stage), shown);
     Panel panel;
-    panel.picture = std::make_shared<const CellPicture>(matrix, ColorScale(view.colors, stageInfo(stage).isSigned, resolved.range, view.curve));
+    panel.picture = std::make_shared<const CellPicture>(
+        matrix, ColorScale(view.colors, stageInfo(stage).isSigned, resolved.range, view.curve));
     panel.title = QString::fromUtf8(stageInfo(stage).id.data(), static_cast<qsizetype>(stageInfo(stage).id.size()));
     panel.rows = stageLabels(trace, stage, true, matrix->rows(), font);
     panel.cols = stageLabels(trace, stage, false, matrix->cols(), font);
@@ -138,12 +149,13 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
     return panel;
 }
 
-double drawHeading(Sheet& sheet, QPointF topLeft, double width, const FigureSpec& spec, const QString& bold, const QString& formula,
-                   const QString& muted) {
+double drawHeading(Sheet& sheet, QPointF topLeft, double width, const FigureSpec& spec, const QString& bold,
+                   const QString& formula, const QString& muted) {
     const FigureTheme& theme = sheet.theme();
     double y = topLeft.y();
     if (!spec.title.isEmpty()) {
-        y += sheet.paragraph({topLeft.x(), y}, width, displayText(spec.title.toStdString(), sheet.font()), sheet.font(1.3, true), theme.text);
+        y += sheet.paragraph({topLeft.x(), y}, width, displayText(spec.title.toStdString(), sheet.font()),
+                             sheet.font(1.3, true), theme.text);
         y += 4;
     }
     // One line while it fits: bold, formula, remark; whatever does not goes to the next.

@@ -1,5 +1,5 @@
-// What the figures share: reading a trace as pictures with names, headings, and one function per figure. Only figure.cpp and
-// the figures' own files include this.
+// What the figures share: reading a trace as pictures with names, headings, and one function per figure. Only
+// figure.cpp and the figures' own files include this.
 #pragma once
 
 #include "core/attention/head_stages.h"
@@ -27,16 +27,23 @@ ValueKind kindOf(Stage stage);
 Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font);
 
 // Title of the user, a bold heading, a formula and a muted remark; wrapped to width. Returns the height, gap included.
-double drawHeading(Sheet& sheet, QPointF topLeft, double width, const FigureSpec& spec, const QString& bold, const QString& formula,
-                   const QString& muted);
+double drawHeading(Sheet& sheet, QPointF topLeft, double width, const FigureSpec& spec, const QString& bold,
+                   const QString& formula, const QString& muted);
 
-// Each lays out and paints (or only measures) a figure of this width and returns its height; height: what the user asked for.
-double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height);
-double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height);
-double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height);
-double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height);
-double drawWalkFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height);
-double drawFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height);
+// Each lays out and paints (or only measures) a figure of this width and returns its height; height: what the user
+// asked for.
+double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                         std::optional<double> height);
+double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                      std::optional<double> height);
+double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                       std::optional<double> height);
+double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                        std::optional<double> height);
+double drawWalkFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                      std::optional<double> height);
+double drawFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                  std::optional<double> height);
 
 // "the figure is 60 x 20 mm, and its labels leave no room ..."
 [[noreturn]] void refuseSize(const FigureSpec& spec);

@@ -7,7 +7,8 @@
 
 namespace headscope {
 
-double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height) {
+double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                      std::optional<double> height) {
     const AttentionTrace& trace = *source.trace;
     const View& view = spec.view;
     const StageInfo& info = stageInfo(view.stage);
@@ -26,7 +27,8 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
             all.emplace_back(*matrices.back());
         }
     // `head`, which auto means for all but weights, is each thumbnail's own range.
-    const bool ownRanges = view.range.kind == RangeSpec::Kind::Head || (view.range.kind == RangeSpec::Kind::Auto && !kind.isWeights);
+    const bool ownRanges =
+        view.range.kind == RangeSpec::Kind::Head || (view.range.kind == RangeSpec::Kind::Auto && !kind.isWeights);
     const ResolvedRange common = resolveRange(view.range, view.curve, kind, all, all);
     const ColorScale commonScale(view.colors, kind.isSigned, common.range, view.curve);
 
@@ -48,9 +50,16 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     const double gap = std::clamp(0.06 * (inner - left) / heads, 2.0, 8.0);
     const double nameHeight = named ? 2 * 1.1 * sheet.lineHeight(small) + 3 : 0;
     CutCount cut;
-    BarText bar{id + QStringLiteral(", ") + (view.range.kind == RangeSpec::Kind::Shared ? QString(common.caption).replace(QStringLiteral("of the layer"), QStringLiteral("of the figure")) : common.caption), {}, {}};
+    BarText bar{
+        id + QStringLiteral(", ") +
+            (view.range.kind == RangeSpec::Kind::Shared
+                 ? QString(common.caption).replace(QStringLiteral("of the layer"), QStringLiteral("of the figure"))
+                 : common.caption),
+        {},
+        {}};
     if (ownRanges)
-        bar = {id + (kind.isSigned ? QStringLiteral(", each head: plus or minus its own largest magnitude") : QStringLiteral(", each head: its own smallest to largest value")),
+        bar = {id + (kind.isSigned ? QStringLiteral(", each head: plus or minus its own largest magnitude")
+                                   : QStringLiteral(", each head: its own smallest to largest value")),
                kind.isSigned ? QStringLiteral("−max") : QStringLiteral("min"), QStringLiteral("max")};
     else
         for (const auto& m : matrices)
@@ -60,7 +69,8 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
 
     double side = std::min((inner - left - (heads - 1) * gap) / heads, 120.0);
     if (height)
-        side = std::min(side, (*height - y - line - 4 - 12 - barHeight - figurePad - layers * (gap + nameHeight)) / layers);
+        side = std::min(side,
+                        (*height - y - line - 4 - 12 - barHeight - figurePad - layers * (gap + nameHeight)) / layers);
     if (side < 3)
         refuseSize(spec);
 
@@ -71,21 +81,26 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     for (int l = 0; l < layers; ++l)
         layerLabels << QStringLiteral("L%1").arg(l);
     const double pitch = side + gap, rowPitch = side + gap + nameHeight;
-    const LabelPlan top = planLabels(Side::Top, headLabels, sheet.font(), {pitch, 60, 0.6 * sheet.pointSize(), figureDevice()});
-    const LabelPlan leftPlan = planLabels(Side::Left, layerLabels, sheet.font(), {rowPitch, left, 0.6 * sheet.pointSize(), figureDevice()});
+    const LabelPlan top =
+        planLabels(Side::Top, headLabels, sheet.font(), {pitch, 60, 0.6 * sheet.pointSize(), figureDevice()});
+    const LabelPlan leftPlan =
+        planLabels(Side::Left, layerLabels, sheet.font(), {rowPitch, left, 0.6 * sheet.pointSize(), figureDevice()});
     y += top.extent + 4;
-    for (const PlacedLabel& label : placeLabels(Side::Top, top, y - 4, figurePad + left - gap / 2, pitch, 0, width, figureDevice()))
+    for (const PlacedLabel& label :
+         placeLabels(Side::Top, top, y - 4, figurePad + left - gap / 2, pitch, 0, width, figureDevice()))
         top.turned ? sheet.textUp(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted)
                    : sheet.text(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted);
     for (int l = 0; l < layers; ++l) {
         if (l % leftPlan.step == 0)
-            sheet.text(QRectF(figurePad, y + l * rowPitch, left - 8, side), Qt::AlignRight | Qt::AlignVCenter, layerLabels[l], leftPlan.font, sheet.theme().muted);
+            sheet.text(QRectF(figurePad, y + l * rowPitch, left - 8, side), Qt::AlignRight | Qt::AlignVCenter,
+                       layerLabels[l], leftPlan.font, sheet.theme().muted);
         for (int h = 0; h < heads; ++h) {
             const SharedMatrix& matrix = matrices[static_cast<std::size_t>(l * heads + h)];
             ColorScale scale = commonScale;
             if (ownRanges) {
                 const MatrixView own[] = {*matrix};
-                scale = ColorScale(view.colors, kind.isSigned, resolveRange({RangeSpec::Kind::Head}, view.curve, kind, own).range, view.curve);
+                scale = ColorScale(view.colors, kind.isSigned,
+                                   resolveRange({RangeSpec::Kind::Head}, view.curve, kind, own).range, view.curve);
             }
             const QRectF area(figurePad + left + h * pitch, y + l * rowPitch, side, side);
             sheet.cells(std::make_shared<const CellPicture>(matrix, scale), area, false, 131072 / (layers * heads));
@@ -99,8 +114,10 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
                     second = name.section(u' ', 1);
                 }
                 const double h0 = 1.1 * sheet.lineHeight(small);
-                sheet.text(QRectF(area.left(), area.bottom() + 2, side + gap - 1, h0), Qt::AlignLeft, first, small, sheet.theme().muted);
-                sheet.text(QRectF(area.left(), area.bottom() + 2 + h0, side + gap - 1, h0), Qt::AlignLeft, second, small, sheet.theme().muted);
+                sheet.text(QRectF(area.left(), area.bottom() + 2, side + gap - 1, h0), Qt::AlignLeft, first, small,
+                           sheet.theme().muted);
+                sheet.text(QRectF(area.left(), area.bottom() + 2 + h0, side + gap - 1, h0), Qt::AlignLeft, second,
+                           small, sheet.theme().muted);
             }
         }
     }

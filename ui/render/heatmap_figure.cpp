@@ -8,7 +8,7 @@
 namespace headscope {
 namespace {
 
-constexpr double panelGap = 16, largestCell = 56;
+constexpr double panelGap = 16, largestCell = 72;
 
 // The panels of a figure in reading order, with the scales they share.
 struct Contents {
@@ -166,7 +166,8 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
         out.differenceScale = ColorScale(view.colors, true, change.range);
         out.differenceCaption = QStringLiteral("wrong − right, plus or minus the largest difference");
         for (std::size_t i = 2; i < out.panels.size(); i += 3)
-            out.panels[i].picture = std::make_shared<const CellPicture>(out.panels[i].picture->shared(), out.differenceScale);
+            out.panels[i].picture =
+                std::make_shared<const CellPicture>(out.panels[i].picture->shared(), out.differenceScale);
     }
     if (!rules.isEmpty())
         out.ruleNote = QStringLiteral("class rule: %1, wrong on purpose").arg(rules);
@@ -180,15 +181,16 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
 struct Arrangement {
     int columns = 1, rows = 1;
     QSizeF pitch;
-    PanelRoom room; // of the first panel: the labels that all share
+    PanelRoom room;  // of the first panel: the labels that all share
     PanelRoom title; // of the others: their titles alone
     double score = -1;
 };
 
-// The cell size for a number of panel columns: square cells for tokens by tokens, flat ones where one side is much longer,
-// rows as high as their labels for tokens by dimensions. Labels depend on the cell size and the other way round: three
-// rounds settle it, and the last one only lets cells shrink.
-Arrangement arrange(Sheet& sheet, const Contents& contents, int columns, double width, double heightLimit, bool exactHeight) {
+// The cell size for a number of panel columns: square cells for tokens by tokens, flat ones where one side is much
+// longer, rows as high as their labels for tokens by dimensions. Labels depend on the cell size and the other way
+// round: three rounds settle it, and the last one only lets cells shrink.
+Arrangement arrange(Sheet& sheet, const Contents& contents, int columns, double width, double heightLimit,
+                    bool exactHeight) {
     Arrangement a;
     const int count = static_cast<int>(contents.panels.size());
     const Panel& panel = contents.panels.front();
@@ -213,7 +215,7 @@ Arrangement arrange(Sheet& sheet, const Contents& contents, int columns, double 
         const double widest = availableWidth / (columns * m), highest = availableHeight / (a.rows * n);
         double x = std::min(widest, largestCell), y = std::min(highest, largestCell);
         if (dimensions) {
-            x = std::min(x, 2.5 * line);
+            x = std::min(x, 4 * line);
             y = exactHeight ? y : std::min(y, std::max(1.25 * line, std::min(x, largestCell)));
         } else if (m > 2.5 * n) {
             y = std::min({y, std::max(x, line * 1.2), largestCell});
@@ -224,7 +226,10 @@ Arrangement arrange(Sheet& sheet, const Contents& contents, int columns, double 
         }
         a.pitch = QSizeF(x, y);
     }
-    a.room = roomFor(sheet, panel, a.pitch, QSizeF(left, top), {true, true, true});
+    // Labels of the final cell size, in no more room than was set aside for them.
+    const double rowTitle = panel.rowTitle.isEmpty() ? 0 : line + 4, colTitle = panel.colTitle.isEmpty() ? 0 : line + 4;
+    const QSizeF reserved(left - rowTitle - 4, top - colTitle - (panel.title.isEmpty() ? 0 : line + 4) - 4);
+    a.room = roomFor(sheet, panel, a.pitch, reserved, {true, true, true});
     a.room.left = left;
     a.room.top = top;
     // Large cells are good, empty places in the grid are not.
@@ -234,7 +239,8 @@ Arrangement arrange(Sheet& sheet, const Contents& contents, int columns, double 
 
 } // namespace
 
-double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height) {
+double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                         std::optional<double> height) {
     const Contents contents = readContents(source, spec, sheet.font());
     const double inner = width - 2 * figurePad, line = sheet.lineHeight(sheet.font());
     CutCount cut;
@@ -246,12 +252,13 @@ double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureS
     double y = figurePad;
     y += drawHeading(sheet, {figurePad, y}, inner, spec, contents.heading, contents.formula, contents.remark);
     if (!contents.ruleNote.isEmpty())
-        y += sheet.paragraph({figurePad, y}, inner, contents.ruleNote, sheet.font(1, true), sheet.theme().accent) + 4;
+        y += sheet.paragraph({figurePad, y}, inner, contents.ruleNote, sheet.font(1, true), sheet.theme().text) + 4;
     const auto footer = [&](Sheet& on, double top) {
         double at = top;
         at += drawColorBar(on, {figurePad, at}, inner, contents.scale, {contents.caption, {}, {}}, cut);
         if (contents.hasDifference)
-            at += 6 + drawColorBar(on, {figurePad, at + 6}, inner, contents.differenceScale, {contents.differenceCaption, {}, {}}, {});
+            at += 6 + drawColorBar(on, {figurePad, at + 6}, inner, contents.differenceScale,
+                                   {contents.differenceCaption, {}, {}}, {});
         if (!contents.emptyNote.isEmpty())
             at += 4 + on.paragraph({figurePad, at + 4}, inner, contents.emptyNote, on.font(), on.theme().muted);
         return at - top;
@@ -259,11 +266,12 @@ double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureS
     Sheet measure(nullptr, spec.dark, sheet.pointSize());
     const double footerHeight = footer(measure, 0);
 
-    const double limit = height ? *height - y - 12 - footerHeight - figurePad : std::max(1.35 * width, 64 * line * 0.6) - y;
+    const double limit =
+        height ? *height - y - 12 - footerHeight - figurePad : std::max(1.35 * width, 64 * line * 0.6) - y;
     Arrangement best;
     const int count = static_cast<int>(contents.panels.size());
     for (int columns = 1; columns <= std::min(count, 16); ++columns) {
-        if (contents.columns > 0 && columns != contents.columns && columns != 1)
+        if (contents.columns > 0 && columns != (width >= 240 ? contents.columns : 1))
             continue;
         const Arrangement a = arrange(measure, contents, columns, inner, limit, height.has_value());
         if (a.score > best.score)
@@ -282,13 +290,14 @@ double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureS
                               y + best.room.top + row * (cells.height() + best.title.top + panelGap));
         Panel panel = contents.panels[static_cast<std::size_t>(i)];
         // Titles of neighbouring panels must not run into each other: the note goes first.
-        const double titleRoom = best.columns > 1 ? cells.width() + best.room.right + panelGap - 6 : inner - best.room.left;
+        const double titleRoom =
+            best.columns > 1 ? cells.width() + best.room.right + panelGap - 6 : inner - best.room.left;
         if (sheet.width(panel.title, sheet.font(1, true)) + 6 + sheet.width(panel.note, sheet.font()) > titleRoom)
             panel.note.clear();
         if (sheet.width(panel.title, sheet.font(1, true)) > titleRoom)
             panel.title = panel.title.section(u' ', -1); // "H3": the heading names the layer
-        if (col > 0 && best.columns > 1)
-            panel.rowTitle.clear();
+        if (col > 0 && sheet.width(panel.colTitle, sheet.font()) > titleRoom)
+            panel.colTitle.clear(); // narrow panels: the first one names the axis for all
         drawPanel(sheet, panel, topLeft, best.pitch, room, shows);
     }
     y += best.room.top + best.rows * cells.height() + (best.rows - 1) * (best.title.top + panelGap) + 12;

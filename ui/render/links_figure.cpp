@@ -1,5 +1,5 @@
-// The links figure: queries at the left, keys at the right, a line for each weight, as wide as the weight itself: a weight of
-// 1 is as wide as a token's row is high, whatever else is drawn and however many heads are on.
+// The links figure: queries at the left, keys at the right, a line for each weight, as wide as the weight itself: a
+// weight of 1 is as wide as half a token's row is high, whatever else is drawn and however many heads are on.
 #include "ui/render/figure_parts.h"
 
 #include "core/tensor/errors.h"
@@ -12,8 +12,9 @@ namespace headscope {
 namespace {
 
 // Colours that people with any colour vision tell apart (Okabe and Ito 2008), in an order that starts calm.
-const QColor headColors[] = {QColor(0x00, 0x72, 0xb2), QColor(0xd5, 0x5e, 0x00), QColor(0x00, 0x9e, 0x73), QColor(0xcc, 0x79, 0xa7),
-                             QColor(0xe6, 0x9f, 0x00), QColor(0x56, 0xb4, 0xe9), QColor(0x8c, 0x8c, 0x8c), QColor(0x9b, 0x6a, 0x3c)};
+const QColor headColors[] = {QColor(0x00, 0x72, 0xb2), QColor(0xd5, 0x5e, 0x00), QColor(0x00, 0x9e, 0x73),
+                             QColor(0xcc, 0x79, 0xa7), QColor(0xe6, 0x9f, 0x00), QColor(0x56, 0xb4, 0xe9),
+                             QColor(0x8c, 0x8c, 0x8c), QColor(0x9b, 0x6a, 0x3c)};
 
 struct Link {
     int query, key, head;
@@ -28,18 +29,20 @@ struct LinkHead {
 
 } // namespace
 
-double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height) {
+double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                       std::optional<double> height) {
     const AttentionTrace& trace = *source.trace;
     const View& view = spec.view;
     if (view.stage != Stage::Weights)
-        throw InputError("links are drawn as wide as weights are large, and stage " + std::string(stageInfo(view.stage).id) +
+        throw InputError("links are drawn as wide as weights are large, and stage " +
+                         std::string(stageInfo(view.stage).id) +
                          " has no such meaning: choose stage weights, or the view heatmap");
     std::vector<LinkHead> heads;
     for (std::size_t i = 0; i < view.heads.size(); ++i) {
         const HeadIndex h = view.heads[i];
         const QString name = headName(trace, view.layer, h);
-        heads.push_back({headTitle(view.layer, h) + (name.isEmpty() ? QString() : u' ' + name), headColors[i % std::size(headColors)],
-                         *stageMatrix(trace, view.layer, h, Stage::Weights)});
+        heads.push_back({headTitle(view.layer, h) + (name.isEmpty() ? QString() : u' ' + name),
+                         headColors[i % std::size(headColors)], *stageMatrix(trace, view.layer, h, Stage::Weights)});
     }
     if (view.combine != Combine::None && heads.size() > 1) {
         Matrix m = heads.front().weights;
@@ -50,9 +53,14 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
                 sum += h.weights.values()[i];
                 top = std::max(top, h.weights.values()[i]);
             }
-            m.values()[i] = view.combine == Combine::Mean ? static_cast<float>(sum / static_cast<double>(heads.size())) : top;
+            m.values()[i] =
+                view.combine == Combine::Mean ? static_cast<float>(sum / static_cast<double>(heads.size())) : top;
         }
-        heads = {{QStringLiteral("L%1 %2 of %3 heads").arg(view.layer.value).arg(view.combine == Combine::Mean ? QStringLiteral("mean") : QStringLiteral("maximum")).arg(heads.size()), headColors[0], std::move(m)}};
+        heads = {{QStringLiteral("L%1 %2 of %3 heads")
+                      .arg(view.layer.value)
+                      .arg(view.combine == Combine::Mean ? QStringLiteral("mean") : QStringLiteral("maximum"))
+                      .arg(heads.size()),
+                  headColors[0], std::move(m)}};
     }
 
     std::vector<Link> links;
@@ -64,7 +72,9 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
             for (int c = 0; c < heads[h].weights.cols(); ++c)
                 if (row[static_cast<std::size_t>(c)] > 0)
                     keys.push_back(c);
-            std::stable_sort(keys.begin(), keys.end(), [&](int a, int b) { return row[static_cast<std::size_t>(a)] > row[static_cast<std::size_t>(b)]; });
+            std::stable_sort(keys.begin(), keys.end(), [&](int a, int b) {
+                return row[static_cast<std::size_t>(a)] > row[static_cast<std::size_t>(b)];
+            });
             for (std::size_t k = 0; k < keys.size(); ++k) {
                 const float weight = row[static_cast<std::size_t>(keys[k])];
                 if (weight < view.threshold || (view.topK && k >= static_cast<std::size_t>(*view.topK)))
@@ -73,14 +83,17 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
                     links.push_back({r, keys[k], static_cast<int>(h), weight});
             }
         }
-    std::stable_sort(links.begin(), links.end(), [](const Link& a, const Link& b) { return a.weight < b.weight; }); // strong ones on top
+    std::stable_sort(links.begin(), links.end(),
+                     [](const Link& a, const Link& b) { return a.weight < b.weight; }); // strong ones on top
 
     const double inner = width - 2 * figurePad;
     const QFont font = sheet.font();
     const double line = sheet.lineHeight(font);
     double y = figurePad;
-    const QString heading = heads.size() == 1 ? heads.front().name : QStringLiteral("L%1, %2 heads").arg(view.layer.value).arg(heads.size());
-    y += drawHeading(sheet, {figurePad, y}, inner, spec, heading, QStringLiteral("A = softmax over keys of the masked scores"), {});
+    const QString heading = heads.size() == 1 ? heads.front().name
+                                              : QStringLiteral("L%1, %2 heads").arg(view.layer.value).arg(heads.size());
+    y += drawHeading(sheet, {figurePad, y}, inner, spec, heading,
+                     QStringLiteral("A = softmax over keys of the masked scores"), {});
     // The legend of heads, in as many lines as it needs.
     if (heads.size() > 1) {
         double x = figurePad;
@@ -114,30 +127,38 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
         pitch = 64 * pitch / longer;
     if (pitch < 0.2)
         refuseSize(spec);
-    const QStringList queries = stageLabels(trace, Stage::Weights, true, n, font), keys = stageLabels(trace, Stage::Weights, false, m, font);
+    const QStringList queries = stageLabels(trace, Stage::Weights, true, n, font),
+                      keys = stageLabels(trace, Stage::Weights, false, m, font);
     const LabelRoom room{pitch, 0.32 * inner, longer <= 64 ? 0.5 : 0.75 * sheet.pointSize(), figureDevice()};
-    const LabelPlan left = planLabels(Side::Left, queries, font, room), right = planLabels(Side::Left, keys, font, room);
+    const LabelPlan left = planLabels(Side::Left, queries, font, room),
+                    right = planLabels(Side::Left, keys, font, room);
     const double span = std::min(inner - left.extent - right.extent - 16, 480.0);
     if (span < 20)
         refuseSize(spec);
     const double x0 = figurePad + left.extent + 8, x1 = x0 + span;
 
-    sheet.text(QRectF(figurePad, y, x0 - figurePad + span * 0.45, line), Qt::AlignLeft, QStringLiteral("queries"), font, sheet.theme().muted);
+    sheet.text(QRectF(figurePad, y, x0 - figurePad + span * 0.45, line), Qt::AlignLeft, QStringLiteral("queries"), font,
+               sheet.theme().muted);
     const QString keyTitle = QStringLiteral("keys (attended to)");
     const double keyWidth = sheet.width(keyTitle, font);
-    sheet.text(QRectF(std::min(x1, figurePad + inner - keyWidth), y, keyWidth + 1, line), Qt::AlignLeft, keyTitle, font, sheet.theme().muted);
+    sheet.text(QRectF(std::min(x1, figurePad + inner - keyWidth), y, keyWidth + 1, line), Qt::AlignLeft, keyTitle, font,
+               sheet.theme().muted);
     y += line + 6;
     // The shorter text stands in the middle.
     const double top0 = y + (longer - n) * pitch / 2, top1 = y + (longer - m) * pitch / 2;
-    for (const PlacedLabel& label : placeLabels(Side::Left, left, x0 - 6, top0, pitch, top0, top0 + n * pitch, figureDevice()))
-        sheet.text(label.rect, Qt::AlignLeft, left.texts[label.index], left.font, view.cell && view.cell->row == label.index ? sheet.theme().accent : sheet.theme().text);
-    for (const PlacedLabel& label : placeLabels(Side::Left, right, x1 + 6 + right.extent, top1, pitch, top1, top1 + m * pitch, figureDevice())) {
+    for (const PlacedLabel& label :
+         placeLabels(Side::Left, left, x0 - 6, top0, pitch, top0, top0 + n * pitch, figureDevice()))
+        sheet.text(label.rect, Qt::AlignLeft, left.texts[label.index], left.font,
+                   view.cell && view.cell->row == label.index ? sheet.theme().accent : sheet.theme().text);
+    for (const PlacedLabel& label :
+         placeLabels(Side::Left, right, x1 + 6 + right.extent, top1, pitch, top1, top1 + m * pitch, figureDevice())) {
         QRectF rect = label.rect;
         rect.moveLeft(x1 + 6);
-        sheet.text(rect, Qt::AlignLeft, right.texts[label.index], right.font, view.cell && view.cell->col == label.index ? sheet.theme().accent : sheet.theme().text);
+        sheet.text(rect, Qt::AlignLeft, right.texts[label.index], right.font,
+                   view.cell && view.cell->col == label.index ? sheet.theme().accent : sheet.theme().text);
     }
 
-    const double widthOfOne = 0.9 * pitch;
+    const double widthOfOne = 0.5 * pitch;
     const auto draw = [&](QPointF from, QPointF to, double lineWidth, QColor color) {
         QPainterPath path(from);
         const double bend = 0.45 * (to.x() - from.x());
@@ -149,8 +170,8 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
     };
     if (sheet.paints())
         for (const Link& link : links)
-            draw({x0, top0 + (link.query + 0.5) * pitch}, {x1, top1 + (link.key + 0.5) * pitch}, link.weight * widthOfOne,
-                 heads[static_cast<std::size_t>(link.head)].color);
+            draw({x0, top0 + (link.query + 0.5) * pitch}, {x1, top1 + (link.key + 0.5) * pitch},
+                 link.weight * widthOfOne, heads[static_cast<std::size_t>(link.head)].color);
     y += longer * pitch + 12;
     // What the widths mean.
     double x = figurePad;

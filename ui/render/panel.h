@@ -1,5 +1,5 @@
-// Panel: one labelled matrix as every figure shows it, and the colour bar that belongs to it. Not here: where panels stand
-// (the figures) and how cells are painted (matrix_painter).
+// Panel: one labelled matrix as every figure shows it, and the colour bar that belongs to it. Not here: where panels
+// stand (the figures) and how cells are painted (matrix_painter).
 #pragma once
 
 #include "ui/render/axis_labels.h"
@@ -40,7 +40,8 @@ struct PanelShows {
 };
 PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabels, PanelShows shows);
 // topLeft: of the cells. Labels, titles, marks and flags stand around them as `room` says.
-void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room, PanelShows shows);
+void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
+               PanelShows shows);
 
 // How many finite numbers lie below and above the range.
 struct CutCount {
@@ -58,7 +59,8 @@ CutCount countCut(const CellPicture& picture);
 struct BarText {
     QString caption, low, high;
 };
-double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text, CutCount cut);
+double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text,
+                    CutCount cut);
 QString rangeNumber(double value); // four significant digits
 
 } // namespace headscope

@@ -10,12 +10,18 @@ namespace headscope {
 
 FigureTheme FigureTheme::of(bool dark) {
     if (dark)
-        return {QColor(0x1c, 0x1f, 0x26), QColor(0xe8, 0xea, 0xed), QColor(0xa0, 0xa7, 0xb2), QColor(0x45, 0x4b, 0x57),
-                QColor(0xff, 0x6b, 0x9a), QColor(0x30, 0x35, 0x3f), QColor(0x2a, 0x2f, 0x38), QColor(0x5a, 0x62, 0x70),
-                QColor(0x1c, 0x1f, 0x26, 130)};
-    return {QColor(Qt::white),        QColor(0x1c, 0x1f, 0x24), QColor(0x5f, 0x66, 0x72), QColor(0xd3, 0xd7, 0xdd),
-            QColor(0xd6, 0x33, 0x6c), QColor(0xe9, 0xec, 0xf0), QColor::fromRgb(ColorScale::maskedColor()),
-            QColor::fromRgb(ColorScale::hatchColor()), QColor(255, 255, 255, 150)};
+        return {QColor(0x1c, 0x1f, 0x26), QColor(0xe8, 0xea, 0xed), QColor(0xa0, 0xa7, 0xb2),
+                QColor(0x45, 0x4b, 0x57), QColor(0xff, 0x6b, 0x9a), QColor(0x30, 0x35, 0x3f),
+                QColor(0x2a, 0x2f, 0x38), QColor(0x5a, 0x62, 0x70), QColor(0x1c, 0x1f, 0x26, 130)};
+    return {QColor(Qt::white),
+            QColor(0x1c, 0x1f, 0x24),
+            QColor(0x5f, 0x66, 0x72),
+            QColor(0xd3, 0xd7, 0xdd),
+            QColor(0xd6, 0x33, 0x6c),
+            QColor(0xe9, 0xec, 0xf0),
+            QColor::fromRgb(ColorScale::maskedColor()),
+            QColor::fromRgb(ColorScale::hatchColor()),
+            QColor(255, 255, 255, 150)};
 }
 
 QFont figureFont(double pointSize, bool bold) {
@@ -23,6 +29,8 @@ QFont figureFont(double pointSize, bool bold) {
     font.setPointSizeF(pointSize);
     font.setBold(bold);
     font.setHintingPreference(QFont::PreferNoHinting); // the same widths at every resolution
+    // Any letter spacing switches ligatures off: a search in a PDF for "first" must not meet the one glyph of "fi".
+    font.setLetterSpacing(QFont::AbsoluteSpacing, 0.02);
     return font;
 }
 
@@ -38,7 +46,9 @@ const QPaintDevice* figureDevice() {
 
 namespace {
 
-QFontMetricsF metricsOf(const QFont& font) { return QFontMetricsF(font, const_cast<QPaintDevice*>(figureDevice())); }
+QFontMetricsF metricsOf(const QFont& font) {
+    return QFontMetricsF(font, const_cast<QPaintDevice*>(figureDevice()));
+}
 
 } // namespace
 
@@ -76,7 +86,9 @@ QFont Sheet::deviceFont(QFont font) const {
     return font;
 }
 
-double Sheet::width(const QString& text, const QFont& font) const { return metricsOf(font).horizontalAdvance(text); }
+double Sheet::width(const QString& text, const QFont& font) const {
+    return metricsOf(font).horizontalAdvance(text);
+}
 double Sheet::lineHeight(const QFont& font) const {
     const QFontMetricsF m = metricsOf(font);
     return m.ascent() + m.descent();
@@ -107,7 +119,8 @@ void Sheet::text(const QRectF& rect, Qt::Alignment align, const QString& text, c
     m_painter->drawText(QPointF(x, y + metrics.ascent()), shown);
 }
 
-void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color) {
+void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font,
+                   const QColor& color) {
     // Turned about the rectangle's lower left corner: along is upwards, across is to the right.
     Sheet turned(m_painter, false, m_pointSize);
     turned.m_theme = m_theme;
@@ -120,7 +133,9 @@ void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text,
     if (m_painter)
         m_painter->restore();
     for (const PlacedText& t : turned.m_texts)
-        m_texts.push_back({QRectF(rect.left() + t.rect.top(), rect.bottom() - t.rect.right(), t.rect.height(), t.rect.width()), t.text});
+        m_texts.push_back(
+            {QRectF(rect.left() + t.rect.top(), rect.bottom() - t.rect.right(), t.rect.height(), t.rect.width()),
+             t.text});
 }
 
 double Sheet::paragraph(QPointF topLeft, double width, const QString& text, const QFont& font, const QColor& color) {
@@ -157,7 +172,8 @@ double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, c
         if (part.isEmpty())
             return;
         const double w = width(part, f);
-        this->text(QRectF(x, topLeft.y() + baseline - metricsOf(f).ascent(), w + 1, lineHeight(f)), Qt::AlignLeft | Qt::AlignTop, part, f, color);
+        this->text(QRectF(x, topLeft.y() + baseline - metricsOf(f).ascent(), w + 1, lineHeight(f)),
+                   Qt::AlignLeft | Qt::AlignTop, part, f, color);
         x += w;
     };
     QString run;
@@ -206,7 +222,7 @@ void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers
     style.vectorCells = vectorCells;
     if (numbers) {
         const QSizeF cell(area.width() / picture->matrix().cols(), area.height() / picture->matrix().rows());
-        style.numbers = numberFont(picture->matrix(), font(), 3.5, cell, figureDevice());
+        style.numbers = numberFont(*picture, font(), 3.5, cell, figureDevice());
         if (style.numbers)
             style.numbers = deviceFont(*style.numbers);
     }

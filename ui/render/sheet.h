@@ -1,6 +1,6 @@
-// Sheet: the paper that figures are drawn on. One unit is 1/96 inch. It knows the theme, the fonts and how to write text so
-// that it fits; without a painter it only measures, so that one function both lays out and paints a figure and the two can
-// never disagree. Everything placed is recorded, for tests and for whoever must find a cell in a picture.
+// Sheet: the paper that figures are drawn on. One unit is 1/96 inch. It knows the theme, the fonts and how to write
+// text so that it fits; without a painter it only measures, so that one function both lays out and paints a figure and
+// the two can never disagree. Everything placed is recorded, for tests and for whoever must find a cell in a picture.
 // Not here: what a figure contains. Works in any thread.
 #pragma once
 
@@ -19,8 +19,8 @@ struct FigureTheme {
     static FigureTheme of(bool dark);
 };
 
-// A token or other text of the user as it is shown: control characters, and characters for which no font has a glyph, are
-// written as their code point (U+E000); an empty one as a dot.
+// A token or other text of the user as it is shown: control characters, and characters for which no font has a glyph,
+// are written as their code point (U+E000); an empty one as a dot.
 QString displayText(const std::string& utf8, const QFont& font);
 
 // The family of all figures: always installed, and embedded in PDF.
@@ -51,7 +51,8 @@ public:
     double width(const QString& text, const QFont& font) const;
     double lineHeight(const QFont& font) const; // ascent + descent
 
-    // One line, its box aligned in rect (Qt::Alignment); never clipped, so the caller makes room. Elided at the end if wider.
+    // One line, its box aligned in rect (Qt::Alignment); never clipped, so the caller makes room. Elided at the end if
+    // wider.
     void text(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color);
     // The same, reading upwards: rect is where the turned text lies; align as if it were read horizontally along it.
     void textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color);

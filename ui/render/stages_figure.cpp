@@ -1,5 +1,5 @@
-// The stages figure: one head's chain as one picture, in reading order: what goes in, how the weights come about, what comes
-// out. Every block has its own range, and says it.
+// The stages figure: one head's chain as one picture, in reading order: what goes in, how the weights come about, what
+// comes out. Every block has its own range, and says it.
 #include "ui/render/figure_parts.h"
 
 #include <algorithm>
@@ -51,7 +51,8 @@ void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale&
     const QFont small = sheet.font(0.8);
     const double line = sheet.lineHeight(small);
     const QString lo = rangeNumber(scale.range().lo), hi = rangeNumber(scale.range().hi);
-    const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small), bar = std::min(width - loWidth - hiWidth - 8, 64.0);
+    const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
+                 bar = std::min(width - loWidth - hiWidth - 8, 64.0);
     sheet.text(QRectF(topLeft, QSizeF(loWidth + 1, line)), Qt::AlignLeft, lo, small, sheet.theme().muted);
     if (bar >= 8) {
         Matrix ramp(1, 64);
@@ -61,17 +62,21 @@ void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale&
             CellStyle style;
             style.hairline = QColor();
             style.clipMarks = false;
-            paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale), QRectF(topLeft.x() + loWidth + 4, topLeft.y() + line / 2 - 2.5, bar, 5), style);
+            paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale),
+                       QRectF(topLeft.x() + loWidth + 4, topLeft.y() + line / 2 - 2.5, bar, 5), style);
         }
-        sheet.text(QRectF(topLeft.x() + loWidth + bar + 8, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi, small, sheet.theme().muted);
+        sheet.text(QRectF(topLeft.x() + loWidth + bar + 8, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi, small,
+                   sheet.theme().muted);
     } else {
-        sheet.text(QRectF(topLeft.x() + loWidth, topLeft.y(), width - loWidth, line), Qt::AlignLeft, QStringLiteral(" … ") + hi, small, sheet.theme().muted);
+        sheet.text(QRectF(topLeft.x() + loWidth, topLeft.y(), width - loWidth, line), Qt::AlignLeft,
+                   QStringLiteral(" … ") + hi, small, sheet.theme().muted);
     }
 }
 
 } // namespace
 
-double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width, std::optional<double> height) {
+double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                        std::optional<double> height) {
     const AttentionTrace& trace = *source.trace;
     const View& view = spec.view;
     const HeadIndex head = view.heads.front();
@@ -82,23 +87,30 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
 
     double y = figurePad;
     const ModelConfig& config = trace.config();
-    y += drawHeading(sheet, {figurePad, y}, inner, spec, headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
+    y += drawHeading(sheet, {figurePad, y}, inner, spec,
+                     headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
                      QStringLiteral("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
-                         .arg(trace.scenario.queries()).arg(trace.scenario.keys()).arg(config.dModel).arg(config.dK).arg(config.dV));
+                         .arg(trace.scenario.queries())
+                         .arg(trace.scenario.keys())
+                         .arg(config.dModel)
+                         .arg(config.dK)
+                         .arg(config.dV));
 
     // Labels of rows take the same room in all lines, so that first blocks stand below each other.
     const double maxLabel = 0.16 * inner;
     const int n = trace.scenario.queries(), m = trace.scenario.keys(), longer = std::max(n, m);
-    double pitch = std::min(1.4 * text, 0.62 * inner / 4 / n); // squarish scores
+    double pitch = std::min(1.4 * text, 0.8 * inner / 4 / n); // squarish scores
     pitch = std::max(pitch, std::min(2.0, 1.2 * inner / (3.0 * longer)));
     const double header = 2 * text + 6, footer = 4 + smallText + 16;
     double left = 0, colLabels = 0;
     const auto measure = [&] {
         left = colLabels = 0;
         for (const Line& line : lines)
-            left = std::max(left, roomFor(sheet, line[0].panel, {20, pitch}, {maxLabel, maxLabel}, {false, true, false}).left);
+            left = std::max(
+                left, roomFor(sheet, line[0].panel, {20, pitch}, {maxLabel, maxLabel}, {false, true, false}).left);
         const double block = (inner - left - 3 * arrow) / 4;
-        colLabels = roomFor(sheet, lines[1][0].panel, {block / m, pitch}, {maxLabel, maxLabel}, {false, false, true}).top;
+        colLabels =
+            roomFor(sheet, lines[1][0].panel, {block / m, pitch}, {maxLabel, maxLabel}, {false, false, true}).top;
     };
     measure();
     if (height) {
@@ -127,8 +139,12 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
         for (std::size_t i = 0; i < line.size(); ++i) {
             const Block& block = line[i];
             if (i > 0) {
+                // An arrow where one thing becomes the next; Q, K and V stand side by side.
+                const Stage before = line[i - 1].stage;
+                const bool follows = before != Stage::Q && before != Stage::K;
                 const double middle = cellsTop + pitch * std::min(n, 6) / 2.0;
-                sheet.arrow({x + 5, middle}, {x + arrow - 7, middle}, sheet.theme().muted);
+                if (follows)
+                    sheet.arrow({x + 5, middle}, {x + arrow - 7, middle}, sheet.theme().muted);
                 x += arrow;
             }
             if (block.rowLabels)
@@ -136,16 +152,18 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
             const StageInfo& info = stageInfo(block.stage);
             const double w = unit * block.share;
             const QSizeF cell(w / block.panel.colCount(), pitch);
-            const QString step = QStringLiteral("%1 %2").arg(info.step).arg(QString::fromUtf8(info.stepName.data(), static_cast<qsizetype>(info.stepName.size())));
+            const QString step = QStringLiteral("%1 %2").arg(info.step).arg(
+                QString::fromUtf8(info.stepName.data(), static_cast<qsizetype>(info.stepName.size())));
             const QString symbol = QString::fromUtf8(info.symbol.data(), static_cast<qsizetype>(info.symbol.size()));
-            const double stepWidth = sheet.width(step, bold);
-            sheet.text(QRectF(x, y, std::min(stepWidth + 1, w + arrow - 4), text), Qt::AlignLeft, step, bold, sheet.theme().text);
+            if (sheet.formulaWidth(step, bold) <= w + arrow - 4)
+                sheet.formula({x, y}, step, bold, sheet.theme().text);
             const QString shape = shapeText(block.panel.picture->matrix());
             const double symbolWidth = sheet.formulaWidth(symbol, font);
             if (symbolWidth <= w + arrow - 4)
                 sheet.formula({x, y + text + 2}, symbol, font, sheet.theme().text);
             if (symbolWidth + 8 + sheet.width(shape, small) <= w)
-                sheet.text(QRectF(x, y + text + 2, w, text), Qt::AlignRight | Qt::AlignVCenter, shape, small, sheet.theme().muted);
+                sheet.text(QRectF(x, y + text + 2, w, text), Qt::AlignRight | Qt::AlignVCenter, shape, small,
+                           sheet.theme().muted);
             const PanelShows shows{false, block.rowLabels, tokens};
             Panel panel = block.panel;
             if (view.cell && isTokenByToken(block.stage) && view.cell->row < n && view.cell->col < m) {

@@ -139,7 +139,7 @@ void ComparisonCanvas::paintPanel(QPainter& painter, const Panel& panel, bool is
 
     CellStyle style;
     const QSizeF cell(cells.width() / c.a->cols(), cells.height() / c.a->rows());
-    style.numbers = numberFont(panel.picture->matrix(), font(), 6, cell, this);
+    style.numbers = numberFont(*panel.picture, font(), 6, cell, this);
     paintCells(painter, *panel.picture, cells, style);
 
     const auto labels = [&](Side side, const QStringList& texts, double pitch, double origin, double edge,

@@ -1,13 +1,14 @@
-// HeatmapView: a matrix on screen that can be looked into: hover, pinned cell, zoom, pan, keyboard, exact read-out, numbers
-// and margins when they fit. It knows values only; whoever owns it connects it to the workspace. Axes, ranges and layers are
-// QCustomPlot's; cells and labels are drawn by the same code as in figures (ui/render).
+// HeatmapView: a matrix on screen that can be looked into: hover, pinned cell, zoom, pan, keyboard, exact read-out,
+// numbers and margins when they fit. It knows values only; whoever owns it connects it to the workspace. Axes, ranges
+// and layers are QCustomPlot's; cells and labels are drawn by the same code as in figures (ui/render).
 #pragma once
+
+#include <QStringList>
+#include <QWidget> // before core: moc stumbles over the standard library's <compare> when it comes first
 
 #include "core/attention/view.h"
 #include "ui/render/matrix_painter.h"
 
-#include <QStringList>
-#include <QWidget>
 #include <memory>
 #include <optional>
 
@@ -21,11 +22,11 @@ struct HeatmapContents {
     QStringList rowLabels, colLabels; // one per row and column
     QString rowTitle, colTitle;       // "queries", "keys (attended to)"
     ColorScale scale;
-    QString rangeCaption;             // beside the colour bar: which range is meant
-    bool weightMargins = false;       // row sum, entropy and column sum: for weights
-    bool numbers = true;              // in the cells, when they fit
-    std::vector<bool> emptyRows;      // fully masked; may be empty
-    std::vector<int> bandStarts;      // columns where a head's band begins; may be empty
+    QString rangeCaption;        // beside the colour bar: which range is meant
+    bool weightMargins = false;  // row sum, entropy and column sum: for weights
+    bool numbers = true;         // in the cells, when they fit
+    std::vector<bool> emptyRows; // fully masked; may be empty
+    std::vector<int> bandStarts; // columns where a head's band begins; may be empty
 };
 
 class HeatmapView : public QWidget {
@@ -64,7 +65,8 @@ public:
 
 signals:
     void cellHovered(std::optional<headscope::CellRef> cell); // pointer or arrow keys; nothing when the pointer leaves
-    void cellPinned(std::optional<headscope::CellRef> cell);  // click or Enter; nothing: Esc or a click on the pinned cell
+    void
+    cellPinned(std::optional<headscope::CellRef> cell); // click or Enter; nothing: Esc or a click on the pinned cell
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
