@@ -13,6 +13,7 @@
 #include <QLocale>
 #include <QMenu>
 #include <QScrollBar>
+#include <QStyle>
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ namespace headscope {
 namespace {
 
 constexpr int fewTerms = 6;
-constexpr int mostTerms = 512; // of "all": a longer table would stall the window; the rest stays one row
+constexpr int mostTerms = 128; // of "all": a longer table would stall the window; copied text has every term
 
 // A printed number in the locale's way. Only the point differs: it must keep adding up.
 QString local(const std::string& number) {
@@ -169,8 +170,12 @@ void CellInspector::setShowAll(bool all) {
 }
 
 void CellInspector::copyAsText() {
-    if (m_sheet)
-        QApplication::clipboard()->setText(cellSheetText(*m_sheet));
+    if (!m_sheet)
+        return;
+    CellSheet sheet = *m_sheet;
+    if (m_showAll)
+        sheet.sum = printTerms(sheet.explanation, -1);
+    QApplication::clipboard()->setText(cellSheetText(sheet));
 }
 
 void CellInspector::refresh() {
@@ -190,6 +195,7 @@ void CellInspector::refresh() {
 }
 
 void CellInspector::layOut() {
+    m_laidOutWidth = width();
     const int scroll = verticalScrollBar()->value();
     setHtml(html());
     verticalScrollBar()->setValue(scroll);
@@ -209,10 +215,14 @@ QString CellInspector::headline() const {
 QVariant CellInspector::loadResource(int type, const QUrl& name) {
     if (name.scheme() != QStringLiteral("bar"))
         return QTextBrowser::loadResource(type, name);
-    const ColorScale scale(ColorMap::Viridis, true, {-1, 1});
-    QImage pixel(1, 1, QImage::Format_RGB32);
-    pixel.fill(QColor(scale.color(name.path() == QStringLiteral("negative") ? -0.7F : 0.7F)));
-    return pixel;
+    // Asked for at every bar of every layout, so made once.
+    const auto pixel = [](float value) {
+        QImage image(1, 1, QImage::Format_RGB32);
+        image.fill(QColor(ColorScale(ColorMap::Viridis, true, {-1, 1}).color(value)));
+        return image;
+    };
+    static const QImage negative = pixel(-0.7F), positive = pixel(0.7F);
+    return name.path() == QStringLiteral("negative") ? negative : positive;
 }
 
 QString CellInspector::bar(double share, int width) const {
@@ -229,6 +239,19 @@ QString CellInspector::bar(double share, int width) const {
 CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
     const PrintedSum& sum = m_sheet->sum;
     const CellExplanation& e = m_sheet->explanation;
+    const int available = width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    // The longest text of every column stands for the column: measuring each would take longer than laying them out.
+    const auto longest = [](std::string& sofar, const std::string& text) {
+        if (text.size() > sofar.size())
+            sofar = text;
+    };
+    std::string labelText, leftText = e.leftName, rightText = e.rightName, valueText = sum.result;
+    for (const PrintedTerm& term : sum.terms) {
+        longest(labelText, term.label);
+        longest(leftText, term.left);
+        longest(rightText, term.right);
+        longest(valueText, term.term);
+    }
     for (const bool factors : {true, false}) {
         if (factors && !hasFactors)
             continue;
@@ -236,16 +259,11 @@ CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
             QFont scaled = font();
             scaled.setPointSizeF(scaled.pointSizeF() * scale);
             const QFontMetrics metrics(scaled);
-            const auto widest = [&metrics](int sofar, const std::string& text) {
-                return std::max(sofar, metrics.horizontalAdvance(fromUtf8(text)));
+            const auto widthOf = [&metrics](const std::string& text) {
+                return metrics.horizontalAdvance(fromUtf8(text));
             };
-            int label = 0, left = widest(0, e.leftName), right = widest(0, e.rightName), value = widest(0, sum.result);
-            for (const PrintedTerm& term : sum.terms) {
-                label = widest(label, term.label);
-                left = widest(left, term.left);
-                right = widest(right, term.right);
-                value = widest(value, term.term);
-            }
+            const int label = widthOf(labelText), left = widthOf(leftText), right = widthOf(rightText);
+            const int value = widthOf(valueText);
             int needed = label + value;
             if (factors)
                 needed += left + right + metrics.horizontalAdvance(QStringLiteral("×="));
@@ -253,7 +271,7 @@ CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
                 needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(step.label)) + value);
             needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(sum.restName) + tr(" show")) + value);
             const int gap = metrics.averageCharWidth(), columns = factors ? 7 : 3;
-            const int bar = std::min(viewport()->width() - needed - (columns + 2) * gap, metrics.height() * 5);
+            const int bar = std::min(available - needed - (columns + 2) * gap, metrics.height() * 5);
             if (bar >= 0 || (!factors && scale < 0.8))
                 return {factors, scale, gap / 2, bar >= 12 ? bar : 0};
         }
@@ -367,7 +385,7 @@ void CellInspector::changeEvent(QEvent* event) {
 
 void CellInspector::resizeEvent(QResizeEvent* event) {
     QTextBrowser::resizeEvent(event);
-    if (event->size().width() != event->oldSize().width())
+    if (width() != m_laidOutWidth) // the scroll bar coming and going changes nothing: its room is always kept
         layOut();
 }
 
