@@ -161,6 +161,7 @@ private slots:
         MainWindow window(document, false);
         showWindow(window, QSize(1366, 768), false, false);
         window.sentenceBar().setSecondText(true);
+        waitUntilSettled();
         emit window.workspace().failed(
             QStringLiteral("The mask has 5 x 5 cells and the texts have 6 x 6 tokens; choose another mask."));
         waitUntilSettled();
