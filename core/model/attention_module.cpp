@@ -86,7 +86,7 @@ public:
         out.source.cross = config.cross;
         out.source.heads = config.heads;
         if (std::error_code error; std::filesystem::exists(m_file.path(), error))
-            out.source.sha256 = sha256OfFile(m_file.path());
+            out.source.sha256 = sha256(mapFile(m_file.path()).bytes);
         auto embedder = makeWordEmbedder(config.dModel, Position::None, m_source.toy.seed);
         out.model = std::make_shared<const Model>(std::move(config), std::vector<LayerWeights>{m_weights},
                                                   makeWordTokenizer(), std::move(embedder));
