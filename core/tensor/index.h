@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef> // brings libstdc++'s macros, without which moc cannot read <compare>
 
 namespace headscope {
 
