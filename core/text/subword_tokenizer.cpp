@@ -31,9 +31,9 @@ std::string bytesOf(std::string_view piece, PieceStyle style) {
     return std::string(piece);
 }
 
-// How many bytes of white space a byte-level piece begins and ends with.
+// How many characters of white space a piece of a byte-level vocabulary, or an added token, begins and ends with.
 struct Spaces {
-    std::size_t leading = 0, trailing = 0;
+    int leading = 0, trailing = 0;
 };
 Spaces spacesAround(std::string_view piece) {
     const auto isSpace = [](char32_t c) { return c == U'\u0120' || isWhiteSpace(c); };
@@ -46,6 +46,16 @@ Spaces spacesAround(std::string_view piece) {
         out.trailing = space ? out.trailing + 1 : 0;
     }
     return out;
+}
+
+// Leaves out spaces at the ends of a range, as the published byte-level and RoBERTa post-processors do.
+ByteRange withoutSpaces(ByteRange range, Spaces spaces, std::string_view source) {
+    for (; spaces.leading > 0 && range.start < range.end; --spaces.leading)
+        nextCharacter(source, range.start);
+    for (; spaces.trailing > 0 && range.end > range.start; --spaces.trailing)
+        while (--range.end > range.start && (static_cast<unsigned char>(source[range.end]) & 0xC0) == 0x80)
+            ;
+    return range;
 }
 
 class SubwordTokenizer final : public Tokenizer {
@@ -163,7 +173,7 @@ private:
             const std::string_view word = text.bytesOf(split);
             if (split.addedToken != SplitText::none) {
                 Token token = tokenOf(split.addedToken);
-                token.range = toRange(text.sourceOf(split, 0, word.size()));
+                token.range = trimmed(toRange(text.sourceOf(split, 0, word.size())), word, source, out.empty());
                 token.segment = segment;
                 out.push_back(std::move(token));
                 continue;
@@ -178,11 +188,11 @@ private:
                 scratch.clear();
                 m_parts.model->cut(word, scratch);
             }
-            for (const Subword& s : *subwords)
+            for (const Subword& s : *subwords) {
                 out.push_back(tokenAt(s, word, toRange(text.sourceOf(split, s.begin, s.end)), source, segment));
+                out.back().range = trimmed(*out.back().range, out.back().piece, source, out.size() == 1);
+            }
         }
-        if (m_parts.trimRanges)
-            trimRanges(out);
         return out;
     }
 
@@ -203,16 +213,13 @@ private:
         return token;
     }
 
-    void trimRanges(std::vector<Token>& tokens) const {
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            ByteRange& range = *tokens[i].range;
-            auto [leading, trailing] = spacesAround(tokens[i].piece);
-            if (m_parts.trimKeepsPrefix && leading == 1 && (i == 0 || range.start == 0))
-                leading = 0;
-            range.start = std::min(range.start + leading, range.end);
-            if (range.end >= trailing)
-                range.end = std::max(range.end - trailing, range.start);
-        }
+    ByteRange trimmed(ByteRange range, std::string_view piece, std::string_view source, bool first) const {
+        if (!m_parts.trimRanges)
+            return range;
+        Spaces spaces = spacesAround(piece);
+        if (m_parts.trimKeepsPrefix && spaces.leading == 1 && (first || range.start == 0))
+            spaces.leading = 0;
+        return withoutSpaces(range, spaces, source);
     }
 
     SubwordTokenizerParts m_parts;
