@@ -46,8 +46,7 @@ std::size_t whiteSpaceAtStart(std::string_view text) {
 
 } // namespace
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens,
-                         const std::function<std::string(std::string_view)>& normalize)
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::function<std::string(std::string_view)>& normalize)
     : m_tokens(std::move(tokens)) {
     for (std::size_t i = 0; i < m_tokens.size(); ++i) {
         const AddedToken& token = m_tokens[i];

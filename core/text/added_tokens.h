@@ -13,9 +13,9 @@ struct AddedToken {
     std::int64_t id = 0;
     std::string content;
     bool special = false;
-    bool singleWord = false;                   // only where no letter or digit stands beside it
+    bool singleWord = false;                    // only where no letter or digit stands beside it
     bool stripLeft = false, stripRight = false; // takes the white space on that side with it
-    bool normalized = false;                   // looked for in the normalized text
+    bool normalized = false;                    // looked for in the normalized text
 };
 
 class AddedTokens {

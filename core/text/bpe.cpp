@@ -108,8 +108,8 @@ public:
         for (std::size_t i = 0; i < merges.size(); ++i) {
             const auto& [left, right] = merges[i];
             if (!right.starts_with(m_options.prefix))
-                throw LoadError(file, "merge " + std::to_string(i), "a second piece beginning '" + m_options.prefix + "'",
-                                "'" + right + "'");
+                throw LoadError(file, "merge " + std::to_string(i),
+                                "a second piece beginning '" + m_options.prefix + "'", "'" + right + "'");
             const std::int64_t both = idOf(i, left + right.substr(m_options.prefix.size()));
             // The last line that names a pair counts, as in the published library.
             m_merges[{idOf(i, left), idOf(i, right)}] = {static_cast<double>(i), both};

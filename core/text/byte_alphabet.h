@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-std::string_view byteLetter(unsigned char byte);          // UTF-8 of its character
+std::string_view byteLetter(unsigned char byte);            // UTF-8 of its character
 std::optional<unsigned char> byteOfLetter(char32_t letter); // empty: no letter of this alphabet
 // The bytes that a piece stands for; characters outside the alphabet stand for their own UTF-8.
 std::string bytesOfLetters(std::string_view piece);

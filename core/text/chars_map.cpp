@@ -49,9 +49,9 @@ CharsMap::CharsMap(std::string_view bytes, const std::string& file, const std::s
         fail("replacements in UTF-8", error.what());
     }
 
-    // Every unit that a lookup can reach, with the 256 behind it that it may look at, must lie inside. Equal endings are
-    // shared, so units are reached on several ways, but never in a circle. Depth first; nested[p]: how many entries end
-    // on the longest way from p on.
+    // Every unit that a lookup can reach, with the 256 behind it that it may look at, must lie inside. Equal endings
+    // are shared, so units are reached on several ways, but never in a circle. Depth first; nested[p]: how many entries
+    // end on the longest way from p on.
     enum State : char { New, Open, Done };
     std::vector<State> state(m_units.size(), New);
     std::vector<int> nested(m_units.size(), 0);
@@ -60,7 +60,7 @@ CharsMap::CharsMap(std::string_view bytes, const std::string& file, const std::s
         std::uint32_t label; // the next one to try
     };
     std::vector<Visit> way;
-    const auto baseOf = [&](std::size_t position) { return position ^ Unit{m_units[position]}.offset(); };
+    const auto baseOf = [&](std::size_t position) { return position ^ Unit { m_units[position] }.offset(); };
     const auto enter = [&](std::size_t position) {
         const std::size_t base = baseOf(position);
         if ((base | 0xFF) >= m_units.size())

@@ -1,6 +1,6 @@
-// CharsMap: SentencePiece's precompiled character map: which characters a vocabulary was trained without, and what stands
-// for them. Read from the normalizer of a tokenizer.json; also checks the map inside a .model before libsentencepiece,
-// which trusts it, follows its offsets.
+// CharsMap: SentencePiece's precompiled character map: which characters a vocabulary was trained without, and what
+// stands for them. Read from the normalizer of a tokenizer.json; also checks the map inside a .model before
+// libsentencepiece, which trusts it, follows its offsets.
 //
 //   u32 size of the trie, little endian | trie: u32 units, a double array | the replacements, each ending in NUL
 #pragma once

@@ -66,8 +66,8 @@ public:
         std::vector<Merge> merges;
         for (std::size_t i = 0; i < m_source.merges.size(); ++i)
             merges.push_back(parseMerge(m_source.merges[i], m_file, entry("merges") + " " + std::to_string(i)));
-        SubwordTokenizerParts parts = byteLevelParts(std::move(vocabulary), merges, *pattern,
-                                                     m_source.addSpacePrefix.value_or(false), m_file);
+        SubwordTokenizerParts parts =
+            byteLevelParts(std::move(vocabulary), merges, *pattern, m_source.addSpacePrefix.value_or(false), m_file);
         return finish(std::move(parts), pattern->addBos);
     }
 

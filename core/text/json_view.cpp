@@ -10,8 +10,9 @@ nlohmann::json parseJson(std::string_view bytes, const std::string& file) {
     try {
         return nlohmann::json::parse(bytes);
     } catch (const nlohmann::json::parse_error& error) {
-        throw LoadError(file, "", "JSON", "an error at byte " + std::to_string(error.byte) + " of " +
-                                              std::to_string(bytes.size()), "get the file again");
+        throw LoadError(file, "", "JSON",
+                        "an error at byte " + std::to_string(error.byte) + " of " + std::to_string(bytes.size()),
+                        "get the file again");
     }
 }
 

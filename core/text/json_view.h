@@ -1,5 +1,5 @@
-// JsonView: a place in a JSON file that somebody else wrote. Every look-up checks the type and says file and path when it
-// is another one. Called by the readers of tokenizer files.
+// JsonView: a place in a JSON file that somebody else wrote. Every look-up checks the type and says file and path when
+// it is another one. Called by the readers of tokenizer files.
 #pragma once
 
 #include "core/tensor/errors.h"

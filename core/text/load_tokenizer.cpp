@@ -70,10 +70,11 @@ std::shared_ptr<const Tokenizer> loadFolder(const fs::path& folder, const Tokeni
         return parseWordPieceVocabulary(read("vocab.txt"), named("vocab.txt"), configBeside(folder));
     if (has("vocab.json") || has("merges.txt"))
         return loadBytePairs(folder);
-    throw LoadError(folder.string(), "",
-                    "a tokenizer: tokenizer.json, tokenizer.model, spiece.model, vocab.txt, vocab.json + merges.txt, or "
-                    "source.spm + target.spm + vocab.json",
-                    "none of these files", "copy the tokenizer's files into the folder");
+    throw LoadError(
+        folder.string(), "",
+        "a tokenizer: tokenizer.json, tokenizer.model, spiece.model, vocab.txt, vocab.json + merges.txt, or "
+        "source.spm + target.spm + vocab.json",
+        "none of these files", "copy the tokenizer's files into the folder");
 }
 
 std::shared_ptr<const Tokenizer> loadFile(const fs::path& path) {

@@ -12,8 +12,8 @@ struct TokenizerOptions {
 };
 
 // A folder is searched for, in this order: tokenizer.json; source.spm + target.spm + vocab.json; tokenizer.model,
-// spiece.model; vocab.txt; vocab.json + merges.txt; each with tokenizer_config.json beside it where there is one. A file
-// alone is taken for what its name or content says. Throws LoadError.
+// spiece.model; vocab.txt; vocab.json + merges.txt; each with tokenizer_config.json beside it where there is one. A
+// file alone is taken for what its name or content says. Throws LoadError.
 std::shared_ptr<const Tokenizer> loadTokenizer(const std::string& fileOrFolder, const TokenizerOptions& options = {});
 
 } // namespace headscope

@@ -40,10 +40,18 @@ const icu::Normalizer2& normalizerOf(UnicodeForm form) {
     UErrorCode status = U_ZERO_ERROR;
     const icu::Normalizer2* found = nullptr;
     switch (form) {
-    case UnicodeForm::Nfc: found = icu::Normalizer2::getNFCInstance(status); break;
-    case UnicodeForm::Nfd: found = icu::Normalizer2::getNFDInstance(status); break;
-    case UnicodeForm::Nfkc: found = icu::Normalizer2::getNFKCInstance(status); break;
-    case UnicodeForm::Nfkd: found = icu::Normalizer2::getNFKDInstance(status); break;
+    case UnicodeForm::Nfc:
+        found = icu::Normalizer2::getNFCInstance(status);
+        break;
+    case UnicodeForm::Nfd:
+        found = icu::Normalizer2::getNFDInstance(status);
+        break;
+    case UnicodeForm::Nfkc:
+        found = icu::Normalizer2::getNFKCInstance(status);
+        break;
+    case UnicodeForm::Nfkd:
+        found = icu::Normalizer2::getNFKDInstance(status);
+        break;
     }
     if (U_FAILURE(status))
         throw std::runtime_error(std::string("ICU has no normalization data: ") + u_errorName(status));
@@ -82,8 +90,7 @@ Characters compose(const icu::Normalizer2& icu, const Characters& parts) {
     for (const auto& [c, change] : parts) {
         const int combining = icu.getCombiningClass(static_cast<UChar32>(c));
         if (starter && lastClass < combining) {
-            const UChar32 both =
-                icu.composePair(static_cast<UChar32>(out[*starter].first), static_cast<UChar32>(c));
+            const UChar32 both = icu.composePair(static_cast<UChar32>(out[*starter].first), static_cast<UChar32>(c));
             if (both >= 0) {
                 out[*starter] = {static_cast<char32_t>(both), out[*starter].second + change - 1};
                 continue;
@@ -213,8 +220,7 @@ TextStep normalizeLowercase() {
 }
 
 TextStep normalizeStripAccents() {
-    return rewriting(
-        [](Rewriter& r) { eachNonAscii(r, [&](char32_t c) { isMark(c) ? r.remove() : keepOne(r); }); });
+    return rewriting([](Rewriter& r) { eachNonAscii(r, [&](char32_t c) { isMark(c) ? r.remove() : keepOne(r); }); });
 }
 
 TextStep normalizeStrip(bool left, bool right) {

@@ -11,9 +11,8 @@ namespace {
 template<class Predicate>
 TextStep cutCharacters(Delimiter delimiter, Predicate isMatch) {
     return [delimiter, isMatch](SplitText& text) {
-        text.cut(delimiter, [&](std::string_view split, std::vector<Segment>& out) {
-            findCharacters(split, out, isMatch);
-        });
+        text.cut(delimiter,
+                 [&](std::string_view split, std::vector<Segment>& out) { findCharacters(split, out, isMatch); });
     };
 }
 

@@ -37,11 +37,20 @@ public:
             if (field == 0)
                 fail("field numbers from 1", "0");
             switch (key & 7) {
-            case 0: visitNumber(field, varint()); break;
-            case 1: take(8); break;
-            case 2: visit(field, take(varint())); break;
-            case 5: take(4); break;
-            default: fail("wire types 0, 1, 2 and 5", std::to_string(key & 7));
+            case 0:
+                visitNumber(field, varint());
+                break;
+            case 1:
+                take(8);
+                break;
+            case 2:
+                visit(field, take(varint()));
+                break;
+            case 5:
+                take(4);
+                break;
+            default:
+                fail("wire types 0, 1, 2 and 5", std::to_string(key & 7));
             }
         }
     }
@@ -86,24 +95,25 @@ enum : std::uint64_t { precompiledCharsMap = 2 }; // of a NormalizerSpec
 void checkModel(std::string_view bytes, const std::string& file) {
     const auto ignore = [](auto&&...) {};
     std::size_t count = 0;
-    Message(bytes, file, "").each(
-        [&](std::uint64_t field, std::string_view inner) {
-            if (field == pieces) {
-                Message(inner, file, "piece " + std::to_string(count++)).each(ignore, ignore);
-            } else if (field == trainerSpec) {
-                Message(inner, file, "trainer_spec").each(ignore, ignore);
-            } else if (field == normalizerSpec || field == denormalizerSpec) {
-                const std::string entry = field == normalizerSpec ? "normalizer_spec" : "denormalizer_spec";
-                Message(inner, file, entry)
-                    .each(
-                        [&](std::uint64_t part, std::string_view map) {
-                            if (part == precompiledCharsMap && !map.empty())
-                                CharsMap(map, file, entry + ".precompiled_charsmap");
-                        },
-                        ignore);
-            }
-        },
-        ignore);
+    Message(bytes, file, "")
+        .each(
+            [&](std::uint64_t field, std::string_view inner) {
+                if (field == pieces) {
+                    Message(inner, file, "piece " + std::to_string(count++)).each(ignore, ignore);
+                } else if (field == trainerSpec) {
+                    Message(inner, file, "trainer_spec").each(ignore, ignore);
+                } else if (field == normalizerSpec || field == denormalizerSpec) {
+                    const std::string entry = field == normalizerSpec ? "normalizer_spec" : "denormalizer_spec";
+                    Message(inner, file, entry)
+                        .each(
+                            [&](std::uint64_t part, std::string_view map) {
+                                if (part == precompiledCharsMap && !map.empty())
+                                    CharsMap(map, file, entry + ".precompiled_charsmap");
+                            },
+                            ignore);
+                }
+            },
+            ignore);
     if (count == 0)
         throw LoadError(file, "", "a SentencePiece model with pieces", std::to_string(bytes.size()) + " bytes without");
 }
@@ -278,7 +288,8 @@ std::shared_ptr<const Tokenizer> parseSentencePiece(std::string_view bytes, cons
     } else {
         throw LoadError(config.file, "tokenizer_class",
                         "one of the classes LlamaTokenizer, CodeLlamaTokenizer, GemmaTokenizer, T5Tokenizer, "
-                        "PegasusTokenizer, AlbertTokenizer beside " + file,
+                        "PegasusTokenizer, AlbertTokenizer beside " +
+                            file,
                         "'" + kind + "'", "save the tokenizer as tokenizer.json");
     }
     return std::make_shared<const SentencePieceTokenizer>(std::move(parts));

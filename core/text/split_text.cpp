@@ -133,7 +133,8 @@ void merge(Delimiter delimiter, std::vector<Segment>& segments) {
     const auto besideOther = [&](bool match) { return match && !previous; };
     switch (delimiter) {
     case Delimiter::Removed:
-    case Delimiter::Isolated: return;
+    case Delimiter::Isolated:
+        return;
     case Delimiter::Contiguous:
         for (const Segment& s : segments)
             fold(s, [&](bool match) { return match == previous; });

@@ -46,8 +46,8 @@ public:
     void keep(std::size_t bytes);          // copies so many bytes
     void keepAll() { keep(m_end - m_at); } // copies what is left
     void remove();                         // skips one character
-    void replace(std::string_view with);   // one character by these, the first aligned to it, the others to its last byte
-    void insert(std::string_view text);    // aligned to the byte before
+    void replace(std::string_view with); // one character by these, the first aligned to it, the others to its last byte
+    void insert(std::string_view text);  // aligned to the byte before
     // Replaces the next `bytes` bytes; every new byte is aligned to the last of them.
     void replaceStretch(std::size_t bytes, std::string_view with);
     void prepend(std::string_view prefix); // before the next character, and aligned to it; nothing where there is none

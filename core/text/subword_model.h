@@ -1,5 +1,5 @@
-// SubwordModel: cuts one word (what the pre-tokenizer left) into pieces of a vocabulary. The algorithms: WordPiece, whole
-// words, BPE by a list of merges, BPE by the scores of pieces, Unigram. Called by SubwordTokenizer.
+// SubwordModel: cuts one word (what the pre-tokenizer left) into pieces of a vocabulary. The algorithms: WordPiece,
+// whole words, BPE by a list of merges, BPE by the scores of pieces, Unigram. Called by SubwordTokenizer.
 #pragma once
 
 #include "core/text/vocabulary.h"
@@ -50,16 +50,16 @@ struct Merge {
 struct BpeOptions {
     std::optional<std::string> unknown{};
     std::string prefix{}, suffix{}; // of every symbol but the first; of the last one
-    bool fuseUnknown = false;   // neighbouring unknown characters are one token
-    bool byteFallback = false;  // unknown characters are written as "<0xE2>" pieces
-    bool ignoreMerges = false;  // a word that is a piece is that piece
+    bool fuseUnknown = false;       // neighbouring unknown characters are one token
+    bool byteFallback = false;      // unknown characters are written as "<0xE2>" pieces
+    bool ignoreMerges = false;      // a word that is a piece is that piece
 };
 // Throws LoadError where a merge names a piece that the vocabulary lacks.
 std::shared_ptr<const SubwordModel> makeBpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions options,
                                             const std::string& file);
 
-// SentencePiece's BPE: the two neighbours that together are the piece of highest score are joined first. Characters that
-// are no piece are written as "<0xE2>" pieces, or as the unknown one. Only a piece with a score is found in text.
+// SentencePiece's BPE: the two neighbours that together are the piece of highest score are joined first. Characters
+// that are no piece are written as "<0xE2>" pieces, or as the unknown one. Only a piece with a score is found in text.
 std::shared_ptr<const SubwordModel> makeScoreBpe(Vocabulary vocabulary, std::unordered_map<std::int64_t, float> scores,
                                                  std::optional<std::int64_t> unknown);
 

@@ -1,5 +1,6 @@
-// SubwordTokenizer: the pipeline that every subword vocabulary goes through: added tokens, normalizers, pre-tokenizers, a
-// subword model, a template of special tokens. Not here: reading files; the readers beside this header fill the parts in.
+// SubwordTokenizer: the pipeline that every subword vocabulary goes through: added tokens, normalizers, pre-tokenizers,
+// a subword model, a template of special tokens. Not here: reading files; the readers beside this header fill the parts
+// in.
 #pragma once
 
 #include "core/text/added_tokens.h"
@@ -14,7 +15,7 @@ enum class PieceStyle { Plain, WordPiece, ByteLevel, Metaspace };
 
 // A place in the template: the tokens of a text, or special tokens around them.
 struct TemplatePart {
-    std::optional<int> text;        // 0 the text, 1 the pair; empty: these ids
+    std::optional<int> text; // 0 the text, 1 the pair; empty: these ids
     std::vector<std::int64_t> ids{};
     int segment = 0; // of special tokens; a text's own tokens have the number of their text
 };

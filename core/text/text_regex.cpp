@@ -52,8 +52,8 @@ TextRegex::Matcher::Matcher(const TextRegex& regex) : m_state(std::make_unique<S
     m_state->pattern = regex.m_pattern;
     UErrorCode status = U_ZERO_ERROR;
     m_state->matcher.reset(regex.m_pattern->compiled->matcher(status));
-    // A file's pattern may need exponential time; ICU counts its steps, about a millisecond each. Its stack holds a frame
-    // for every character of a run: a megabyte of spaces needs more than the 8 MB that it has by itself.
+    // A file's pattern may need exponential time; ICU counts its steps, about a millisecond each. Its stack holds a
+    // frame for every character of a run: a megabyte of spaces needs more than the 8 MB that it has by itself.
     m_state->matcher->setTimeLimit(5000, status);
     m_state->matcher->setStackLimit(256 << 20, status);
     if (U_FAILURE(status))

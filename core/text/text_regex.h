@@ -1,5 +1,5 @@
-// TextRegex: a pattern of a tokenizer file, matched by ICU on UTF-8 text. Patterns are compiled once; a Matcher belongs to
-// one thread and one text. Called by the normalizers and pre-tokenizers.
+// TextRegex: a pattern of a tokenizer file, matched by ICU on UTF-8 text. Patterns are compiled once; a Matcher belongs
+// to one thread and one text. Called by the normalizers and pre-tokenizers.
 #pragma once
 
 #include "core/text/split_text.h"

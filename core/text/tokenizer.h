@@ -26,8 +26,8 @@ public:
     // unknown.
     virtual Token tokenOf(std::int64_t id) const = 0;
 
-    // As tokenize, with the choices of `input`. Ranges count the bytes of the token's own text. Word tokenizers take one
-    // text and throw InputError on a pair.
+    // As tokenize, with the choices of `input`. Ranges count the bytes of the token's own text. Word tokenizers take
+    // one text and throw InputError on a pair.
     virtual TokenSequence encode(const TokenizerInput& input) const;
     // Empty: no such piece, or no vocabulary.
     virtual std::optional<std::int64_t> idOf(std::string_view piece) const;

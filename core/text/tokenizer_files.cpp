@@ -166,7 +166,8 @@ std::shared_ptr<const Tokenizer> parseByteLevelBpe(std::string_view vocabularyJs
     if (!unsaid && !qwen && !isOneOf(robertas) && !isOneOf(gpts))
         throw LoadError(config.file, "tokenizer_class",
                         "one of the classes GPT2Tokenizer, GPTNeoXTokenizer, RobertaTokenizer, BartTokenizer, "
-                        "LongformerTokenizer, Qwen2Tokenizer beside " + vocabularyFile,
+                        "LongformerTokenizer, Qwen2Tokenizer beside " +
+                            vocabularyFile,
                         "'" + config.tokenizerClass + "'", "save the tokenizer as tokenizer.json");
     const bool roberta = isOneOf(robertas) || (unsaid && vocabulary.idOf("<s>") && vocabulary.idOf("</s>"));
 

@@ -1,6 +1,6 @@
-// tokenizer.json: the file in which the published `tokenizers` library keeps a whole tokenizer. Reads what occurs in the
-// families that Headscope opens; a component that it does not know is refused by name. Truncation and padding are not
-// applied: Headscope cuts nothing silently. Called by load_tokenizer.h and by the fuzzer.
+// tokenizer.json: the file in which the published `tokenizers` library keeps a whole tokenizer. Reads what occurs in
+// the families that Headscope opens; a component that it does not know is refused by name. Truncation and padding are
+// not applied: Headscope cuts nothing silently. Called by load_tokenizer.h and by the fuzzer.
 #pragma once
 
 #include "core/text/tokenizer.h"

@@ -19,14 +19,14 @@ std::string showBytes(std::string_view bytes);
 
 // The classes that the published tokenizers ask for. White space is Unicode's White_Space property.
 bool isWhiteSpace(char32_t c);
-bool isPunctuationCharacter(char32_t c);    // general category P
-bool isAsciiPunctuation(char32_t c);        // also the symbols of ASCII: $ + < = > ^ ` | ~
-bool isMark(char32_t c);                    // general category M
-bool isNonSpacingMark(char32_t c);          // general category Mn
-bool isNumber(char32_t c);                  // general category N
-bool isControlOrFormat(char32_t c);         // general category Cc, Cf or Co
-bool isWordCharacter(char32_t c);           // what \w matches: letters, marks, decimal digits, connectors, joiners
-bool isChineseCharacter(char32_t c);        // the blocks that BERT cuts into single characters
-std::string lowerCase(char32_t c);          // full mapping of one character, without context
+bool isPunctuationCharacter(char32_t c); // general category P
+bool isAsciiPunctuation(char32_t c);     // also the symbols of ASCII: $ + < = > ^ ` | ~
+bool isMark(char32_t c);                 // general category M
+bool isNonSpacingMark(char32_t c);       // general category Mn
+bool isNumber(char32_t c);               // general category N
+bool isControlOrFormat(char32_t c);      // general category Cc, Cf or Co
+bool isWordCharacter(char32_t c);        // what \w matches: letters, marks, decimal digits, connectors, joiners
+bool isChineseCharacter(char32_t c);     // the blocks that BERT cuts into single characters
+std::string lowerCase(char32_t c);       // full mapping of one character, without context
 
 } // namespace headscope

@@ -1,5 +1,5 @@
-// Vocabulary: pieces and their ids, both ways. Ids may have gaps: nothing is as large as the largest id. ByteTrie: which
-// of many strings a text begins with. Called by the subword models and by added tokens.
+// Vocabulary: pieces and their ids, both ways. Ids may have gaps: nothing is as large as the largest id. ByteTrie:
+// which of many strings a text begins with. Called by the subword models and by added tokens.
 #pragma once
 
 #include <array>
