@@ -65,25 +65,23 @@ TEST_P(PublishedTokens, AreOurs) {
         SCOPED_TRACE(text);
         const TokenSequence ours = tokenizer->encode({.text = text, .addSpecial = addSpecial});
         ASSERT_EQ(idsOf(ours), expected["ids"].get<std::vector<std::int64_t>>());
-        if (expected.contains("tokens"))
+        if (expected.contains("tokens")) {
             EXPECT_EQ(piecesOf(ours), expected["tokens"].get<std::vector<std::string>>());
+        }
         if (!expected.contains("offsets"))
             continue;
         const auto ranges = rangesOf(ours);
         for (std::size_t i = 0; i < ranges.size(); ++i) {
-            const auto offsets = expected["offsets"][i].get<std::pair<std::size_t, std::size_t>>();
-            if (expected["word_ids"][i].is_null()) // an added special
-                EXPECT_EQ(ranges[i], std::nullopt) << "token " << i;
-            else
-                EXPECT_EQ(ranges[i],
-                          Range({byteOfCharacter(text, offsets.first), byteOfCharacter(text, offsets.second)}))
-                    << "token " << i;
+            const auto [start, end] = expected["offsets"][i].get<std::pair<std::size_t, std::size_t>>();
+            const bool added = expected["word_ids"][i].is_null();
+            const Range range({byteOfCharacter(text, start), byteOfCharacter(text, end)});
+            EXPECT_EQ(ranges[i], added ? std::nullopt : range) << "token " << i;
         }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Reference, PublishedTokens, ::testing::ValuesIn(caseFiles), [](const auto& info) {
-    std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Reference, PublishedTokens, ::testing::ValuesIn(caseFiles), [](const auto& test) {
+    std::string name = test.param;
     std::replace_if(
         name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
     return name;
@@ -114,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{"reference/bart/vocab.json", "reference/bart/tokenizer.json"},
                       std::pair{"reference/gpt-neox/vocab.json", "reference/gpt-neox/tokenizer.json"},
                       std::pair{"translate/vocab.json", "translate/tokenizer.json"}),
-    [](const auto& info) { return "case" + std::to_string(info.index); });
+    [](const auto& test) { return "case" + std::to_string(test.index); });
 
 } // namespace
 } // namespace headscope::testing

@@ -53,8 +53,8 @@ INSTANTIATE_TEST_SUITE_P(Reference, CheckpointTokens,
                                            "reference/electra", "reference/gpt2", "reference/gpt-neox",
                                            "reference/llama", "reference/mistral", "reference/qwen2", "reference/bart",
                                            "reference/marian", "reference/t5", "story", "translate"),
-                         [](const auto& info) {
-                             std::string name = info.param;
+                         [](const auto& test) {
+                             std::string name = test.param;
                              std::replace_if(
                                  name.begin(), name.end(), [](char c) { return c == '-' || c == '/'; }, '_');
                              return name;

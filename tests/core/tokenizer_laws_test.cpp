@@ -9,6 +9,7 @@
 #include "core/text/tokenizer_json.h"
 #include "tests/support/token_lists.h"
 
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <unicode/normalizer2.h>
 
@@ -86,10 +87,8 @@ TEST(WordPiece, TakesTheLongestPieceAndRangesPointIntoWhatWasTyped) {
 }
 
 TEST(Unigram, TakesTheMostProbableSegmentation) {
-    json document{{"model",
-                   {{"type", "Unigram"},
-                    {"unk_id", 0},
-                    {"vocab", {{"<unk>", 0.0}, {"a", -1.0}, {"b", -1.0}, {"ab", -1.5}, {"ba", -3.0}}}}}};
+    json document = json::parse(R"({"model": {"type": "Unigram", "unk_id": 0, "vocab":
+        [["<unk>", 0], ["a", -1], ["b", -1], ["ab", -1.5], ["ba", -3]]}})");
     EXPECT_EQ(piecesOf(parsed(document)->tokenize("abab")), (Strings{"ab", "ab"}));
     document["model"]["vocab"][3][1] = -2.5; // now two letters are more probable than both together
     EXPECT_EQ(piecesOf(parsed(document)->tokenize("abab")), (Strings{"a", "b", "a", "b"}));
