@@ -159,27 +159,65 @@ void lowercase(Rewriter& r) {
     }
 }
 
-// Calls visit(grapheme cluster) in order; stretches of plain ASCII come one character at a time.
-template<class Visit>
-void eachGrapheme(std::string_view text, const Visit& visit) {
-    UErrorCode status = U_ZERO_ERROR;
-    UText utext = UTEXT_INITIALIZER;
-    utext_openUTF8(&utext, text.data(), static_cast<std::int64_t>(text.size()), &status);
-    const std::unique_ptr<icu::BreakIterator> breaks(
-        icu::BreakIterator::createCharacterInstance(icu::Locale::getRoot(), status));
-    if (U_FAILURE(status))
-        throw std::runtime_error(std::string("ICU cannot find characters: ") + u_errorName(status));
-    breaks->setText(&utext, status);
-    const auto isPlain = [&](std::size_t i) { return text[i] >= ' ' && text[i] < 127; };
-    for (std::size_t at = 0; at < text.size();) {
-        std::size_t end = at + 1;
-        // Between two printable ASCII characters there is always a boundary.
-        if (!isPlain(at) || (end < text.size() && !isPlain(end)))
-            end = static_cast<std::size_t>(breaks->following(static_cast<std::int32_t>(at)));
-        visit(text.substr(at, end - at));
-        at = end;
+// Grapheme clusters of texts, one text after the other.
+class Graphemes {
+public:
+    Graphemes() {
+        UErrorCode status = U_ZERO_ERROR;
+        m_breaks.reset(icu::BreakIterator::createCharacterInstance(icu::Locale::getRoot(), status));
+        if (U_FAILURE(status))
+            throw std::runtime_error(std::string("ICU cannot find characters: ") + u_errorName(status));
     }
-    utext_close(&utext);
+
+    // Calls visit(cluster) in order; stretches of plain ASCII come one character at a time.
+    template<class Visit>
+    void each(std::string_view text, const Visit& visit) {
+        UErrorCode status = U_ZERO_ERROR;
+        UText utext = UTEXT_INITIALIZER;
+        utext_openUTF8(&utext, text.data(), static_cast<std::int64_t>(text.size()), &status);
+        m_breaks->setText(&utext, status);
+        if (U_FAILURE(status))
+            throw std::runtime_error(std::string("ICU cannot find characters: ") + u_errorName(status));
+        const auto isPlain = [&](std::size_t i) { return text[i] >= ' ' && text[i] < 127; };
+        for (std::size_t at = 0; at < text.size();) {
+            std::size_t end = at + 1;
+            // Between two printable ASCII characters there is always a boundary.
+            if (!isPlain(at) || (end < text.size() && !isPlain(end)))
+                end = static_cast<std::size_t>(m_breaks->following(static_cast<std::int32_t>(at)));
+            visit(text.substr(at, end - at));
+            at = end;
+        }
+        utext_close(&utext);
+    }
+
+private:
+    std::unique_ptr<icu::BreakIterator> m_breaks;
+};
+
+// What stands for `old` in the list of Rewriter::transform.
+void appendReplacement(Characters& out, std::string_view old, std::string_view with) {
+    const int more = countCharacters(with) - countCharacters(old);
+    for (std::size_t at = 0; at < with.size();)
+        out.emplace_back(nextCharacter(with, at), 0);
+    for (std::size_t i = 0; more > 0 && i < static_cast<std::size_t>(more); ++i)
+        out[out.size() - 1 - i].second = 1;
+    if (more < 0 && !out.empty())
+        out.back().second += more;
+}
+
+void appendMapped(Characters& out, std::string_view grapheme, const CharsMap& map) {
+    if (grapheme.size() < 6)
+        if (const auto with = map.replacement(grapheme))
+            return appendReplacement(out, grapheme, *with);
+    for (std::size_t at = 0; at < grapheme.size();) {
+        const std::size_t start = at;
+        const char32_t c = nextCharacter(grapheme, at);
+        const std::string_view character = grapheme.substr(start, at - start);
+        if (const auto with = map.replacement(character))
+            appendReplacement(out, character, *with);
+        else
+            out.emplace_back(c, 0);
+    }
 }
 
 } // namespace
@@ -270,33 +308,14 @@ TextStep normalizePrepend(std::string prefix) {
 // The published library looks at each grapheme cluster of at most five bytes as a whole, and takes the shortest entry
 // that it begins with; longer clusters go character by character.
 TextStep normalizePrecompiled(std::shared_ptr<const CharsMap> map) {
-    return rewriting([map = std::move(map)](Rewriter& r) {
-        Characters out;
-        const auto put = [&](std::string_view old, std::string_view with) {
-            const int more = countCharacters(with) - countCharacters(old);
-            for (std::size_t at = 0; at < with.size();)
-                out.emplace_back(nextCharacter(with, at), 0);
-            for (std::size_t i = 0; more > 0 && i < static_cast<std::size_t>(more); ++i)
-                out[out.size() - 1 - i].second = 1;
-            if (more < 0 && !out.empty())
-                out.back().second += more;
-        };
-        eachGrapheme(r.rest(), [&](std::string_view grapheme) {
-            if (grapheme.size() < 6) {
-                if (const auto with = map->replacement(grapheme))
-                    return put(grapheme, *with);
-            }
-            for (std::size_t at = 0; at < grapheme.size();) {
-                const std::size_t start = at;
-                const char32_t c = nextCharacter(grapheme, at);
-                if (const auto with = map->replacement(grapheme.substr(start, at - start)))
-                    put(grapheme.substr(start, at - start), *with);
-                else
-                    out.emplace_back(c, 0);
-            }
+    return [map = std::move(map)](SplitText& text) {
+        Graphemes graphemes;
+        text.rewrite([&](Rewriter& r) {
+            Characters out;
+            graphemes.each(r.rest(), [&](std::string_view grapheme) { appendMapped(out, grapheme, *map); });
+            r.transform(out);
         });
-        r.transform(out);
-    });
+    };
 }
 
 } // namespace headscope

@@ -6,9 +6,11 @@
 #include "core/text/utf8.h"
 
 #include <sentencepiece_processor.h>
+#include <unicode/normalizer2.h>
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 // Exported by the library, but in none of its installed headers; absent in builds that log otherwise.
 namespace sentencepiece::logging {
@@ -131,7 +133,17 @@ class SentencePieceTokenizer final : public Tokenizer {
 public:
     explicit SentencePieceTokenizer(SentencePieceParts parts)
         : m_parts(std::move(parts)),
-          m_added(m_parts.added, [](std::string_view content) { return std::string(content); }) {}
+          m_added(m_parts.added, [](std::string_view content) { return std::string(content); }) {
+        UErrorCode status = U_ZERO_ERROR;
+        m_inert = icu::Normalizer2::getNFKCCasefoldInstance(status);
+        if (U_FAILURE(status))
+            throw std::runtime_error(std::string("ICU has no normalization data: ") + u_errorName(status));
+        const SentencePieceProcessor& library = *m_parts.library;
+        m_joinsUnknown = !library.IsByte(library.PieceToId(bytePiece('A')));
+        for (int id = 0; id < library.GetPieceSize(); ++id)
+            for (std::size_t at = 0; at < library.IdToPiece(id).size();)
+                m_characters.insert(nextCharacter(library.IdToPiece(id), at));
+    }
 
     std::string name() const override { return m_parts.name; }
 
@@ -207,25 +219,64 @@ public:
 
 private:
     void appendTokens(std::string_view source, int segment, std::vector<Token>& out) const {
+        std::size_t first = out.size();
         SplitText text(source);
         m_added.extractFromSource(text);
         for (const SplitText::Split& split : text.splits()) {
-            if (split.addedToken != SplitText::none) {
+            if (split.addedToken == SplitText::none) {
+                appendStretch(source, split.begin, split.end, out);
+            } else {
                 out.push_back(tokenOf(split.addedToken));
                 out.back().range = ByteRange{split.begin, split.end};
-                out.back().segment = segment;
-                continue;
             }
-            const std::string_view part = source.substr(split.begin, split.end - split.begin);
-            sentencepiece::ImmutableSentencePieceText encoded;
-            const auto status = m_parts.library->Encode(part, encoded.mutable_proto());
-            if (!status.ok())
-                throw InputError("the text cannot be cut into pieces: " + status.ToString());
-            for (std::size_t i = 0; i < encoded.pieces_size(); ++i) {
-                const auto piece = encoded.pieces(static_cast<int>(i));
-                const ByteRange range{split.begin + piece.begin(), split.begin + piece.end()};
-                out.push_back(tokenAt(piece.piece(), piece.id(), range, source));
-                out.back().segment = segment;
+        }
+        for (; first < out.size(); ++first)
+            out[first].segment = segment;
+    }
+
+    // Occurs in no piece, and no normalization changes it or joins it to its neighbours.
+    bool isForeign(char32_t c) const {
+        return c >= 0x80 && !m_characters.contains(c) && m_inert->isInert(static_cast<UChar32>(c)) && !isWhiteSpace(c);
+    }
+
+    // The library joins neighbouring unknown characters by copying what it has, which takes a minute for a megabyte of
+    // them. Between two foreign characters every segmentation has a boundary, so in long runs it is cut there.
+    void appendStretch(std::string_view source, std::size_t begin, std::size_t end, std::vector<Token>& out) const {
+        constexpr std::size_t longRun = 4096; // bytes
+        std::size_t encoded = begin, run = 0;
+        for (std::size_t at = begin; at < end && m_joinsUnknown;) {
+            const std::size_t start = at;
+            run = isForeign(nextCharacter(source, at)) ? run + at - start : 0;
+            if (run > longRun) {
+                appendEncoded(source, encoded, start, encoded > begin, out);
+                encoded = start;
+                run = 0;
+            }
+        }
+        appendEncoded(source, encoded, end, encoded > begin, out);
+    }
+
+    // continues: the stretch goes on with an unknown piece that is the last in `out`.
+    void appendEncoded(std::string_view source, std::size_t begin, std::size_t end, bool continues,
+                       std::vector<Token>& out) const {
+        sentencepiece::ImmutableSentencePieceText encoded;
+        const auto status = m_parts.library->Encode(source.substr(begin, end - begin), encoded.mutable_proto());
+        if (!status.ok())
+            throw InputError("the text cannot be cut into pieces: " + status.ToString());
+        for (std::size_t i = 0; i < encoded.pieces_size(); ++i) {
+            const auto piece = encoded.pieces(static_cast<int>(i));
+            const ByteRange range{begin + piece.begin(), begin + piece.end()};
+            if (continues && i == 0 && range.start == range.end)
+                continue; // the mark that the library puts in front of every text
+            Token token = tokenAt(piece.piece(), piece.id(), range, source);
+            if (continues && range.start == begin && out.back().range && out.back().id == token.id) {
+                if (token.piece.starts_with("\u2581")) // the same mark, where it is no piece
+                    token.piece.erase(0, std::strlen("\u2581"));
+                out.back().piece += token.piece;
+                out.back().text += token.text;
+                out.back().range->end = range.end;
+            } else {
+                out.push_back(std::move(token));
             }
         }
     }
@@ -243,6 +294,9 @@ private:
 
     SentencePieceParts m_parts;
     AddedTokens m_added;
+    bool m_joinsUnknown = false;                 // neighbouring unknown characters are one piece
+    std::unordered_set<char32_t> m_characters{}; // of all pieces
+    const icu::Normalizer2* m_inert = nullptr;   // of the strongest form that models are trained with
 };
 
 std::unique_ptr<const SentencePieceProcessor> openLibrary(std::string_view bytes, const std::string& file) {

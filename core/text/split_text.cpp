@@ -3,7 +3,6 @@
 #include "core/tensor/errors.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace headscope {
 
@@ -81,8 +80,9 @@ void Rewriter::transformStretch(std::size_t bytes, const std::vector<std::pair<c
 }
 
 SplitText::SplitText(std::string_view text) {
-    if (text.size() >= std::numeric_limits<std::uint32_t>::max())
-        throw InputError("the text is too long to be tokenized: expected less than 4 GiB, found " +
+    constexpr std::size_t longest = std::size_t{1} << 30; // ICU counts in 32 bits
+    if (text.size() > longest)
+        throw InputError("the text is too long to be tokenized: expected at most 1 GiB, found " +
                          std::to_string(text.size()) + " bytes");
     m_text.bytes = text;
     m_text.source.reserve(text.size());

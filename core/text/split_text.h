@@ -73,7 +73,7 @@ public:
         std::int64_t addedToken = none; // id; such a split is done
     };
 
-    // One split, the whole text. Throws InputError above 4 GiB.
+    // One split, the whole text. Throws InputError above 1 GiB.
     explicit SplitText(std::string_view text);
 
     const std::vector<Split>& splits() const { return m_splits; }

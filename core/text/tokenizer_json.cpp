@@ -334,7 +334,8 @@ void readPostProcessor(const JsonView& at, Parts& parts, int depth = 0) {
         parts.trimKeepsPrefix = at.boolean("add_prefix_space", true);
     } else if (type == "TemplateProcessing") {
         parts.single = readTemplate(at.at("single"), at.at("special_tokens"));
-        parts.pair = readTemplate(at.at("pair"), at.at("special_tokens"));
+        if (at.has("pair"))
+            parts.pair = readTemplate(at.at("pair"), at.at("special_tokens"));
         const auto usesPair = [](const TemplatePart& part) { return part.text == 1; };
         at.at("single").require(std::none_of(parts.single.begin(), parts.single.end(), usesPair), "no text B");
     } else {

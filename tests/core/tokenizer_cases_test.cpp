@@ -87,6 +87,19 @@ INSTANTIATE_TEST_SUITE_P(Reference, PublishedTokens, ::testing::ValuesIn(caseFil
     return name;
 });
 
+// The library joins neighbouring unknown characters, and takes minutes for very many; ours must give the same piece.
+TEST(SentencePiece, MakesOnePieceOfALongUnknownRun) {
+    HEADSCOPE_NEEDS_SHARED_DATA("tokenizers/t5-small/spiece.model");
+    const auto tokenizer = openTokenizer("t5-small/spiece.model");
+    std::string run;
+    for (int i = 0; i < 5000; ++i)
+        run += "\u6211\u559c";
+    const TokenSequence tokens = tokenizer->tokenize("cat " + run + " cat");
+    EXPECT_EQ(piecesOf(tokens), (std::vector<std::string>{"\u2581cat", "\u2581", run, "\u2581cat", "</s>"}));
+    EXPECT_EQ(rangesOf(tokens)[2], Range({4, 4 + run.size()}));
+    EXPECT_EQ(tokens.tokens[2].text, run);
+}
+
 // vocab.txt and vocab.json + merges.txt hold what tokenizer.json holds: the same tokens, ranges and all.
 class OlderFiles : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
