@@ -92,7 +92,19 @@ private:
 
 // Fields of sentencepiece_model.proto.
 enum : std::uint64_t { pieces = 1, trainerSpec = 2, normalizerSpec = 3, denormalizerSpec = 5 };
+enum : std::uint64_t { pieceText = 1 };           // of a SentencePiece
 enum : std::uint64_t { precompiledCharsMap = 2 }; // of a NormalizerSpec
+
+// The library builds a trie of the pieces that knows neither an empty one nor a NUL inside one.
+void checkPiece(std::string_view piece, const std::string& file, const std::string& entry) {
+    if (piece.empty() || piece.find('\0') != std::string_view::npos)
+        throw LoadError(file, entry, "a text without NUL", piece.empty() ? "an empty one" : "one with NUL");
+    try {
+        requireUtf8(piece, "the piece");
+    } catch (const InputError& error) {
+        throw LoadError(file, entry, "a text in UTF-8", error.what());
+    }
+}
 
 void checkModel(std::string_view bytes, const std::string& file) {
     const auto ignore = [](auto&&...) {};
@@ -306,9 +318,15 @@ std::unique_ptr<const SentencePieceProcessor> openLibrary(std::string_view bytes
         sentencepiece::logging::SetMinLogLevel(fatalOnly);
     }
     auto library = std::make_unique<SentencePieceProcessor>();
-    const auto status = library->LoadFromSerializedProto(bytes);
-    if (!status.ok())
-        throw LoadError(file, "", "a SentencePiece model", status.ToString(), "get the file again");
+    std::string problem;
+    try {
+        if (const auto status = library->LoadFromSerializedProto(bytes); !status.ok())
+            problem = status.ToString();
+    } catch (const std::exception& error) { // of the trie that the library builds
+        problem = error.what();
+    }
+    if (!problem.empty())
+        throw LoadError(file, "", "a SentencePiece model", problem, "get the file again");
     return library;
 }
 
