@@ -37,6 +37,7 @@
 #include <QScrollArea>
 #include <QSettings>
 #include <QTabWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -60,6 +61,13 @@ MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     m_workspace->reset(std::move(document.scenario), std::move(document.view));
     restoreLayout();
     showTitle();
+}
+
+// What goes down with the window must not be heard by it any more.
+MainWindow::~MainWindow() {
+    m_session->disconnect(this);
+    m_workspace->disconnect();
+    m_workspace->undoStack()->disconnect();
 }
 
 // Menu, sentence, tokens and messages run across the whole width, above the docks.
@@ -126,8 +134,8 @@ static QWidget* scrolling(QWidget* page) {
 
 void MainWindow::createDocks() {
     m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), new HeadGrid(*m_workspace, *m_survey), true);
-    m_foundDock =
-        cardDock(this, QStringLiteral("found"), tr("Found in this sentence"), new FoundList(*m_workspace, *m_survey), true);
+    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"),
+                           new FoundList(*m_workspace, *m_survey), true);
     m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"),
                                new CellInspector(*m_workspace), false);
     auto* tabs = new QTabWidget;
@@ -147,11 +155,19 @@ void MainWindow::arrangeDocks() {
     addDockWidget(Qt::RightDockWidgetArea, m_editDock);
     for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock})
         dock->setVisible(!theme().projector);
+    // A projector shows the picture alone, from edge to edge but for the margin.
+    centralWidget()->layout()->setContentsMargins(theme().projector ? windowMargin : 0, 0,
+                                                  theme().projector ? windowMargin : 0, 4);
+    sizeDocks();
+}
+
+void MainWindow::sizeDocks() {
     resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
     const int room = height() - 150; // below the rows at the top
-    const int heads = std::min(room / 2, 60 + 40 * m_workspace->scenario().model->config().layers);
+    const int heads = std::clamp(60 + 40 * m_workspace->scenario().model->config().layers,
+                                 m_headsDock->minimumSizeHint().height() + 8, room / 2);
     resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
-    resizeDocks({m_inspectorDock, m_editDock}, {room * 55 / 100, room * 45 / 100}, Qt::Vertical);
+    resizeDocks({m_inspectorDock, m_editDock}, {room * 60 / 100, room * 40 / 100}, Qt::Vertical);
 }
 
 QAction* MainWindow::add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
@@ -370,7 +386,7 @@ void MainWindow::restoreLayout() {
     setLook(dark, projector);
     arrangeDocks();
     if (m_remembers)
-        restoreState(QSettings().value(QStringLiteral("docks")).toByteArray(), layoutVersion);
+        m_restored = restoreState(QSettings().value(QStringLiteral("docks")).toByteArray(), layoutVersion);
 }
 
 void MainWindow::setLook(bool dark, bool projector) {
@@ -409,6 +425,22 @@ void MainWindow::showToyOptions() {
     ModelDialog dialog(m_workspace->scenario().source, this);
     if (dialog.exec() == QDialog::Accepted)
         m_session->useModel(dialog.source());
+}
+
+// Before the style has seen the widgets they ask for more room than they need, and showing makes the window taller. So
+// its size is given again once it is shown, and the docks share what there is.
+void MainWindow::setVisible(bool visible) {
+    const QSize wanted = size();
+    const bool first = visible && !isVisible();
+    QMainWindow::setVisible(visible);
+    if (!first)
+        return;
+    QTimer::singleShot(0, this, [this, wanted] {
+        if (!(windowState() & (Qt::WindowMaximized | Qt::WindowFullScreen)))
+            resize(wanted);
+        if (!m_restored)
+            sizeDocks();
+    });
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -83,7 +83,8 @@ static QString styleSheetOf(const Theme& t) {
         #strip { background: @selected; color: @text; border-bottom: 1px solid @border; }
         QToolButton, QPushButton { background: @surface; color: @text; border: 1px solid @border; border-radius: 6px;
             padding: 3px 6px; }
-        QToolButton#small { padding: 3px 3px; }
+        QToolButton#small { padding: 3px 2px; }
+        #sentence { font-size: @sentenceptpt; padding: 4px 10px; }
         QToolButton::menu-indicator { image: none; width: 0; }
         QToolButton:hover, QPushButton:hover { border-color: @muted; }
         QToolButton:focus, QPushButton:focus { border-color: @selectedText; }
@@ -125,6 +126,7 @@ static QString styleSheetOf(const Theme& t) {
         {"@selectedText", t.selectedText}, {"@selected", t.selected}, {"@muted", t.muted}, {"@text", t.text}};
     for (const auto& [name, colour] : colours)
         sheet.replace(QLatin1String(name), colour.name());
+    sheet.replace(QLatin1String("@sentencept"), QString::number(QApplication::font().pointSizeF() * 1.15, 'f', 1));
     return sheet.replace(QLatin1String("@faded"), faded.name(QColor::HexArgb));
 }
 

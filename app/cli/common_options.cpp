@@ -235,6 +235,31 @@ void carryEdits(Scenario& to, const Scenario& from, const Streams& streams) {
     }
 }
 
+// Mask, scale, temperature, rules and switched-off heads: what was given replaces what the scenario has.
+void applyAttentionOptions(Scenario& scenario, const ComputeOptions& o, const Streams& streams) {
+    if (o.mask) {
+        scenario.mask = parseMaskOption(*o.mask, scenario);
+        const auto& parts = scenario.mask.parts;
+        const bool keepsOrder = std::any_of(parts.begin(), parts.end(), [](const MaskPart& part) {
+            return part.kind == MaskPart::Kind::Model || part.kind == MaskPart::Kind::Causal;
+        });
+        if (scenario.model->config().causal && !keepsOrder)
+            note(streams, "--mask " + *o.mask + " replaces the causal mask of " + scenario.model->config().name);
+    }
+    if (o.scale)
+        scenario.scale = parseScale(*o.scale);
+    if (o.temperature)
+        scenario.temperature = parseTemperature(*o.temperature);
+    if (!o.rules.empty())
+        scenario.rules = parseRules(o.rules);
+    if (o.ablate) {
+        std::erase_if(scenario.interventions,
+                      [](const Intervention& i) { return i.kind == Intervention::Kind::HeadOff; });
+        for (const Intervention& off : parseAblated(*o.ablate, scenario.model->config()))
+            scenario.interventions.push_back(off);
+    }
+}
+
 } // namespace
 
 bool isBuiltinModel(const std::string& name) {
@@ -465,27 +490,7 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
             scenario.interventions = saved->interventions;
         }
     }
-    if (o.mask) {
-        scenario.mask = parseMaskOption(*o.mask, scenario);
-        const auto& parts = scenario.mask.parts;
-        const bool keepsOrder = std::any_of(parts.begin(), parts.end(), [](const MaskPart& part) {
-            return part.kind == MaskPart::Kind::Model || part.kind == MaskPart::Kind::Causal;
-        });
-        if (scenario.model->config().causal && !keepsOrder)
-            note(streams, "--mask " + *o.mask + " replaces the causal mask of " + scenario.model->config().name);
-    }
-    if (o.scale)
-        scenario.scale = parseScale(*o.scale);
-    if (o.temperature)
-        scenario.temperature = parseTemperature(*o.temperature);
-    if (!o.rules.empty())
-        scenario.rules = parseRules(o.rules);
-    if (o.ablate) {
-        std::erase_if(scenario.interventions,
-                      [](const Intervention& i) { return i.kind == Intervention::Kind::HeadOff; });
-        for (const Intervention& off : parseAblated(*o.ablate, scenario.model->config()))
-            scenario.interventions.push_back(off);
-    }
+    applyAttentionOptions(scenario, o, streams);
     validate(scenario);
     return document;
 }

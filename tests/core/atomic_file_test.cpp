@@ -42,7 +42,9 @@ TEST(AtomicFile, AMissingFolderIsNamed) {
     const std::string path = folder / "none/f.npz";
     const std::string sentence = refusal<InputError>([&] { writeFileAtomically(path, [](std::ostream&) {}); });
     EXPECT_NE(sentence.find("there is no folder " + (folder / "none")), std::string::npos) << sentence;
-    EXPECT_NE(refusal<InputError>([&] { writeFileAtomically(folder.path().string(), [](std::ostream&) {}); }).find("a folder"),
+    EXPECT_NE(refusal<InputError>([&] {
+                  writeFileAtomically(folder.path().string(), [](std::ostream&) {});
+              }).find("a folder"),
               std::string::npos);
 }
 

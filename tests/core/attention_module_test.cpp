@@ -24,7 +24,8 @@ NamedArray array(const std::string& name, std::vector<std::int64_t> shape, int s
     return {name, std::move(shape), std::move(data)};
 }
 
-std::vector<NamedArray> separate(const std::string& q, const std::string& k, const std::string& v, const std::string& out) {
+std::vector<NamedArray> separate(const std::string& q, const std::string& k, const std::string& v,
+                                 const std::string& out) {
     std::vector<NamedArray> arrays{array(q, {6, 6}, 1), array(k, {6, 6}, 2), array(v, {6, 6}, 3)};
     if (!out.empty()) {
         arrays.push_back(array(out, {6, 6}, 4));
@@ -67,7 +68,8 @@ TEST(AttentionModule, EveryReferenceModuleGivesEveryArrayOfItsExpectation) {
         request.source.name = testing::sharedData("reference/bare-modules/" + c.at("file").get<std::string>()).string();
         request.source.heads = c.at("heads").get<int>();
         const SharedTrace t = testing::run(makeScenario(std::move(request)));
-        const auto expected = openTensorFile(testing::sharedData("reference/bare-modules/" + c.at("expected").get<std::string>()).string());
+        const auto expected = openTensorFile(
+            testing::sharedData("reference/bare-modules/" + c.at("expected").get<std::string>()).string());
         ASSERT_FALSE(expected->entries().empty());
         for (const TensorEntry& entry : expected->entries()) {
             compare(t, *expected, entry);
@@ -77,18 +79,20 @@ TEST(AttentionModule, EveryReferenceModuleGivesEveryArrayOfItsExpectation) {
 
 TEST(AttentionModule, EveryNamingFormGivesTheSameWeights) {
     const TemporaryFolder folder;
-    const auto reference = open(testing::writeArrays(folder / "r.npz", separate("q.weight", "k.weight", "v.weight", "out.weight")), 3);
+    const auto reference =
+        open(testing::writeArrays(folder / "r.npz", separate("q.weight", "k.weight", "v.weight", "out.weight")), 3);
     struct Form {
         const char *q, *k, *v, *out;
     };
-    for (const Form& f : std::vector<Form>{{"q_linear.weight", "k_linear.weight", "v_linear.weight", "out_linear.weight"},
-                                           {"a.q_linear.weight", "a.k_linear.weight", "a.v_linear.weight", "a.out.weight"},
-                                           {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"},
-                                           {"m.W_Q.weight", "m.W_K.weight", "m.W_V.weight", "m.W_O.weight"},
-                                           {"W_query.weight", "W_key.weight", "W_value.weight", "out_proj.weight"},
-                                           {"q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"},
-                                           {"W_q", "W_k", "W_v", "W_o"},
-                                           {"query.weight", "key.weight", "value.weight", "out.weight"}}) {
+    for (const Form& f :
+         std::vector<Form>{{"q_linear.weight", "k_linear.weight", "v_linear.weight", "out_linear.weight"},
+                           {"a.q_linear.weight", "a.k_linear.weight", "a.v_linear.weight", "a.out.weight"},
+                           {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"},
+                           {"m.W_Q.weight", "m.W_K.weight", "m.W_V.weight", "m.W_O.weight"},
+                           {"W_query.weight", "W_key.weight", "W_value.weight", "out_proj.weight"},
+                           {"q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"},
+                           {"W_q", "W_k", "W_v", "W_o"},
+                           {"query.weight", "key.weight", "value.weight", "out.weight"}}) {
         const auto opened = open(testing::writeArrays(folder / "m.npz", separate(f.q, f.k, f.v, f.out)), 3);
         const LayerWeights &a = opened.model->layer(LayerIndex{0}), &b = reference.model->layer(LayerIndex{0});
         EXPECT_EQ(*a.wQ, *b.wQ) << f.q;
@@ -104,7 +108,8 @@ TEST(AttentionModule, OneSetPerHeadStandsSideBySide) {
     std::vector<NamedArray> arrays;
     for (const char* head : {"0", "1", "2"}) {
         for (const char* part : {"query", "key", "value"}) {
-            arrays.push_back(array("attn.heads." + std::string(head) + "." + part + ".weight", {2, 6}, head[0] * 7 + part[0]));
+            arrays.push_back(
+                array("attn.heads." + std::string(head) + "." + part + ".weight", {2, 6}, head[0] * 7 + part[0]));
         }
     }
     arrays.push_back(array("attn.proj.weight", {6, 6}));
@@ -120,10 +125,12 @@ TEST(AttentionModule, OneSetPerHeadStandsSideBySide) {
 
 TEST(AttentionModule, AnUncertainNumberOfHeadsIsRefusedWithTheDivisors) {
     const TemporaryFolder folder;
-    const std::string path = testing::writeArrays(folder / "m.npz", separate("q.weight", "k.weight", "v.weight", "out.weight"));
+    const std::string path =
+        testing::writeArrays(folder / "m.npz", separate("q.weight", "k.weight", "v.weight", "out.weight"));
     EXPECT_NE(refusal<InputError>([&] { open(path); }).find("1, 2, 3, 6"), std::string::npos);
     EXPECT_NE(refusal<InputError>([&] { open(path, 4); }).find("4 heads do not fit"), std::string::npos);
-    const std::string single = testing::writeArrays(folder / "s.npz", separate("q_linear.weight", "k_linear.weight", "v_linear.weight", ""));
+    const std::string single =
+        testing::writeArrays(folder / "s.npz", separate("q_linear.weight", "k_linear.weight", "v_linear.weight", ""));
     EXPECT_EQ(open(single).model->config().heads, 1); // nothing would join several
     EXPECT_FALSE(open(single).model->layer(LayerIndex{0}).wO);
     EXPECT_EQ(open(single).model->config().dOut, 6);
@@ -131,15 +138,19 @@ TEST(AttentionModule, AnUncertainNumberOfHeadsIsRefusedWithTheDivisors) {
 
 TEST(AttentionModule, NarrowerKeysAreGroupsOfHeads) {
     const TemporaryFolder folder;
-    const auto opened = open(testing::writeArrays(folder / "m.npz", {array("q.weight", {8, 6}), array("k.weight", {4, 6}),
-                                                                     array("v.weight", {4, 6}), array("out.weight", {6, 8})}), 4);
+    const auto opened =
+        open(testing::writeArrays(folder / "m.npz", {array("q.weight", {8, 6}), array("k.weight", {4, 6}),
+                                                     array("v.weight", {4, 6}), array("out.weight", {6, 8})}),
+             4);
     EXPECT_EQ(opened.model->config().kvHeads, 2);
     EXPECT_EQ(opened.model->config().dK, 2);
 }
 
 TEST(AttentionModule, KeysOfAnotherWidthOrAFileWithYIsCrossAttention) {
     const TemporaryFolder folder;
-    EXPECT_TRUE(open(testing::writeArrays(folder / "m.npz", {array("q.weight", {6, 6}), array("k.weight", {6, 4}), array("v.weight", {6, 4})}), 1)
+    EXPECT_TRUE(open(testing::writeArrays(folder / "m.npz", {array("q.weight", {6, 6}), array("k.weight", {6, 4}),
+                                                             array("v.weight", {6, 4})}),
+                     1)
                     .source.cross);
     auto arrays = separate("q.weight", "k.weight", "v.weight", "");
     EXPECT_FALSE(open(testing::writeArrays(folder / "s.npz", arrays), 1).source.cross);
@@ -157,7 +168,8 @@ TEST(AttentionModule, WhatCannotBeAppliedIsRefusedByName) {
     std::get<std::vector<float>>(nan[1].data)[8] = NAN;
     EXPECT_NE(sentence(nan).find("k.weight: expected finite numbers, found nan at [1, 2]"), std::string::npos);
     EXPECT_NE(sentence({array("q.weight", {6, 6}), array("k.weight", {6, 6})}).find("v.weight"), std::string::npos);
-    EXPECT_NE(sentence({array("in_proj_weight", {18, 6}), array("bias_k", {1, 1, 6})}).find("add_bias_kv"), std::string::npos);
+    EXPECT_NE(sentence({array("in_proj_weight", {18, 6}), array("bias_k", {1, 1, 6})}).find("add_bias_kv"),
+              std::string::npos);
     EXPECT_NE(sentence({array("something", {6, 6})}).find("in_proj_weight"), std::string::npos);
     auto two = separate("a.q.weight", "a.k.weight", "a.v.weight", "");
     for (const NamedArray& more : separate("b.q.weight", "b.k.weight", "b.v.weight", "")) {
@@ -174,7 +186,8 @@ TEST(AttentionModule, TensorsOfOthersAreNotedAndNotFatal) {
     auto arrays = separate("enc.q.weight", "enc.k.weight", "enc.v.weight", "enc.out.weight");
     arrays.push_back(array("enc.norm.weight", {6}));
     const auto notes = open(testing::writeArrays(folder / "m.npz", arrays), 2).model->config().notes;
-    EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& n) { return n.find("enc.norm.weight") != std::string::npos; }));
+    EXPECT_TRUE(std::ranges::any_of(
+        notes, [](const std::string& n) { return n.find("enc.norm.weight") != std::string::npos; }));
 }
 
 } // namespace

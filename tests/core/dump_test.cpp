@@ -60,7 +60,9 @@ TEST(Dump, ChosenHeadsCutOnlyArraysWithAQueryHeadAxis) {
     const auto arrays = dumpArrays(*t, options);
     EXPECT_EQ(shapeOf(arrays, "layers.0.self.weights"), (Shape{2, 3, 3}));
     EXPECT_EQ(shapeOf(arrays, "layers.0.self.k"), (Shape{2, 3, 3}));
-    const auto at = [&](const char* name) -> const NamedArray& { return *std::ranges::find(arrays, name, &NamedArray::name); };
+    const auto at = [&](const char* name) -> const NamedArray& {
+        return *std::ranges::find(arrays, name, &NamedArray::name);
+    };
     EXPECT_EQ(std::get<std::vector<std::int64_t>>(at("heads").data), (std::vector<std::int64_t>{3, 1}));
     const Matrix third = testing::stageOf(t, Stage::Weights, 3);
     const auto& data = std::get<std::vector<float>>(at("layers.0.self.weights").data);

@@ -1,8 +1,8 @@
 // SHA-256, base64, half floats and shortest numbers against what their standards publish.
 #include "core/exchange/base64.h"
-#include "core/tensor/sha256.h"
 #include "core/tensor/half.h"
 #include "core/tensor/number_text.h"
+#include "core/tensor/sha256.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,9 @@
 namespace headscope {
 namespace {
 
-std::vector<std::uint8_t> bytesOf(const std::string& text) { return {text.begin(), text.end()}; }
+std::vector<std::uint8_t> bytesOf(const std::string& text) {
+    return {text.begin(), text.end()};
+}
 
 TEST(Sha256, GivesTheDigestsOfFips180) {
     EXPECT_EQ(sha256(bytesOf("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -24,9 +26,13 @@ TEST(Sha256, GivesTheDigestsOfFips180) {
 }
 
 TEST(Base64, GivesTheVectorsOfRfc4648BothWays) {
-    const std::vector<std::pair<std::string, std::string>> vectors{
-        {"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},        {"foo", "Zm9v"},
-        {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+    const std::vector<std::pair<std::string, std::string>> vectors{{"", ""},
+                                                                   {"f", "Zg=="},
+                                                                   {"fo", "Zm8="},
+                                                                   {"foo", "Zm9v"},
+                                                                   {"foob", "Zm9vYg=="},
+                                                                   {"fooba", "Zm9vYmE="},
+                                                                   {"foobar", "Zm9vYmFy"}};
     for (const auto& [plain, coded] : vectors) {
         EXPECT_EQ(toBase64(bytesOf(plain)), coded);
         EXPECT_EQ(fromBase64(coded), bytesOf(plain));
@@ -49,7 +55,8 @@ TEST(HalfFloats, EveryFloat16IsWhatIeee754Says) {
             EXPECT_TRUE(mantissa == 0 ? std::isinf(value) : std::isnan(value));
             continue;
         }
-        const double expected = sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
+        const double expected =
+            sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
         ASSERT_EQ(value, expected) << bits;
         ASSERT_EQ(std::signbit(value), sign < 0) << bits;
     }

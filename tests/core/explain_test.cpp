@@ -132,6 +132,17 @@ TEST(Explain, EveryCellWithRotaryPositions) {
     expectExplained(toy(o, text));
 }
 
+TEST(Explain, EveryCellWithASoftcap) {
+    Scenario s = toy(grouped(), text);
+    ModelConfig c = s.model->config();
+    c.softcap = 0.75F;
+    s.original = s.model = std::make_shared<const Model>(
+        c, std::vector{s.model->layer(LayerIndex{0}), s.model->layer(LayerIndex{1})}, makeWordTokenizer(),
+        std::shared_ptr<const Embedder>(s.model, &s.model->embedder()));
+    s.mask = parseMask("causal");
+    expectExplained(s);
+}
+
 TEST(Explain, EveryCellWithAlibiAndCausalMask) {
     ToyOptions o = grouped();
     o.position = Position::Alibi;

@@ -1,6 +1,7 @@
 // A scenario saved and opened is the same scenario: every array is equal bit for bit.
 #include "core/exchange/scenario_file.h"
 
+#include "core/tensor/errors.h"
 #include "core/tensor/sha256.h"
 #include "tests/support/files.h"
 #include "tests/support/scenarios.h"
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <clocale>
+#include <cstring>
 
 namespace headscope {
 namespace {
@@ -15,7 +17,9 @@ namespace {
 using testing::refusal;
 using testing::TemporaryFolder;
 
-Document reread(const Document& document) { return readScenario(writeScenario(document), "test", ""); }
+Document reread(const Document& document) {
+    return readScenario(writeScenario(document), "test", "");
+}
 
 void expectSameArrays(const Scenario& a, const Scenario& b) {
     const SharedTrace before = testing::run(a), after = testing::run(b);
@@ -24,7 +28,8 @@ void expectSameArrays(const Scenario& a, const Scenario& b) {
             for (const Stage s : testing::availableStages(a)) {
                 const auto x = testing::stageOf(before, s, h, l), y = testing::stageOf(after, s, h, l);
                 ASSERT_EQ(x.size(), y.size());
-                EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(float)), 0) << stageInfo(s).id << " L" << l << " H" << h;
+                EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(float)), 0)
+                    << stageInfo(s).id << " L" << l << " H" << h;
             }
         }
     }
@@ -42,7 +47,8 @@ Document rich() {
     options.dK = 4;
     options.dV = 3;
     Scenario s = testing::toy(options, "The \"cat\"\tsat, caf\u00e9 \U0001F63A");
-    s = testing::edited(s, {LayerIndex{0}, WeightKind::WQ}, [](Matrix& w) { w(1, 2) = 0.1F, w(3, 4) = -1.0F / 3, w(0, 0) = 1e-42F; });
+    s = testing::edited(s, {LayerIndex{0}, WeightKind::WQ},
+                        [](Matrix& w) { w(1, 2) = 0.1F, w(3, 4) = -1.0F / 3, w(0, 0) = 1e-42F; });
     s = testing::edited(s, {LayerIndex{1}, WeightKind::BO}, [](Matrix& w) {
         for (float& v : w.values()) {
             v = v * 1.0001F + 0.3F;
@@ -54,10 +60,11 @@ Document rich() {
     s.scale = {Scale::Kind::Number, 1.0 / 3};
     s.temperature = 0.7;
     s.rules = with(s.rules, Rule::ConcatReshape);
-    s.interventions = {{.kind = Intervention::Kind::HeadOff, .layer = LayerIndex{1}, .head = HeadIndex{2}},
-                       {.kind = Intervention::Kind::SetCell, .head = HeadIndex{1}, .stage = Stage::Scores, .row = 2, .col = 1, .value = 3.3F},
-                       {.kind = Intervention::Kind::SetCell, .stage = Stage::Embedding, .row = 0, .col = 5, .value = -0.7F},
-                       {.kind = Intervention::Kind::MaskCell, .row = 3, .col = 0, .value = KeyMask::minusInfinity}};
+    using enum Intervention::Kind;
+    s.interventions = {{HeadOff, LayerIndex{1}, HeadIndex{2}, Stage::Scores, 0, 0, 0.0F},
+                       {SetCell, LayerIndex{0}, HeadIndex{1}, Stage::Scores, 2, 1, 3.3F},
+                       {SetCell, LayerIndex{0}, HeadIndex{0}, Stage::Embedding, 0, 5, -0.7F},
+                       {MaskCell, LayerIndex{0}, HeadIndex{0}, Stage::Scores, 3, 0, KeyMask::minusInfinity}};
     View view;
     view.figure = FigureKind::Links;
     view.layer = LayerIndex{1};
@@ -118,7 +125,10 @@ TEST(ScenarioFile, AModuleIsFoundBesideTheScenarioAndMustNotHaveChanged) {
     for (std::size_t i = 0; i < w.size(); ++i) {
         w[i] = std::sin(static_cast<float>(i));
     }
-    const std::vector<NamedArray> module{{"q.weight", {6, 6}, w}, {"k.weight", {6, 6}, w}, {"v.weight", {6, 6}, w}, {"X", {2, 6}, std::vector<float>(12, 0.5F)}};
+    const std::vector<NamedArray> module{{"q.weight", {6, 6}, w},
+                                         {"k.weight", {6, 6}, w},
+                                         {"v.weight", {6, 6}, w},
+                                         {"X", {2, 6}, std::vector<float>(12, 0.5F)}};
     const std::string path = testing::writeArrays(folder / "m.npz", module);
     ScenarioRequest request;
     request.source.name = path;
@@ -151,7 +161,9 @@ TEST(ScenarioFile, WhatDoesNotFitTheModelIsRefusedWithItsPlace) {
     EXPECT_NE(with("/version", "2").find("newer"), std::string::npos);
     EXPECT_NE(with("/format", "\"other\"").find("another JSON file"), std::string::npos);
     EXPECT_NE(with("/edits/0/tensor", "\"layers.9.W_Q\"").find("edits[0].tensor"), std::string::npos);
-    EXPECT_NE(with("/edits/0/cells/0/0", "12").find("edits[0].cells[0][0]: expected a whole number from 0 to 11, found 12"), std::string::npos);
+    EXPECT_NE(
+        with("/edits/0/cells/0/0", "12").find("edits[0].cells[0][0]: expected a whole number from 0 to 11, found 12"),
+        std::string::npos);
     EXPECT_NE(with("/edits/0/cells/0/2", "1e39").find("float32"), std::string::npos);
     EXPECT_NE(with("/edits/1/whole/float32", "\"AAAA\"").find("base64"), std::string::npos);
     EXPECT_NE(with("/interventions/0/layer", "7").find("layer 7"), std::string::npos);
@@ -163,8 +175,10 @@ TEST(ScenarioFile, WhatDoesNotFitTheModelIsRefusedWithItsPlace) {
     EXPECT_NE(with("/temperature", "-1").find("temperature"), std::string::npos);
     EXPECT_NE(with("/model/options/d_model", "0").find("d_model"), std::string::npos);
     EXPECT_NE(with("/viev", "{}").find("viev"), std::string::npos);
-    EXPECT_NE(refusal<LoadError>([&] { readScenario(good.substr(0, 300), "f.headscope", ""); }).find("no JSON"), std::string::npos);
-    EXPECT_NE(refusal<LoadError>([&] { readScenario(std::string(100000, '['), "f.headscope", ""); }).find("32 levels"), std::string::npos);
+    EXPECT_NE(refusal<LoadError>([&] { readScenario(good.substr(0, 300), "f.headscope", ""); }).find("no JSON"),
+              std::string::npos);
+    EXPECT_NE(refusal<LoadError>([&] { readScenario(std::string(100000, '['), "f.headscope", ""); }).find("32 levels"),
+              std::string::npos);
 }
 
 TEST(ScenarioFile, NumbersHaveAPointInEveryLocale) {

@@ -33,9 +33,11 @@ TEST(TensorEdit, ABlockChangesExactlyItsCells) {
                 const bool inside = r >= band.rowBegin + row && r < band.rowEnd && c == band.colBegin + 1;
                 EXPECT_EQ(now(r, c), inside ? 42.0F : old(r, c)) << weightName(kind) << '[' << r << ", " << c << ']';
             }
-        for (const WeightKind other : allWeightKinds) // everything else is shared
-            if (other != kind)
+        for (const WeightKind other : allWeightKinds) { // everything else is shared
+            if (other != kind) {
                 EXPECT_EQ(after.model->tensor({LayerIndex{1}, other}), before.model->tensor({LayerIndex{1}, other}));
+            }
+        }
     }
 }
 

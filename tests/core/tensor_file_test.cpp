@@ -130,14 +130,15 @@ TEST(TensorFile, ForeignFilesAreNamedForWhatTheyAre) {
     struct Case {
         const char *name, *bytes, *says;
     };
-    const std::vector<Case> cases{
-        {"a.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 4711\n", "4711 bytes; fetch"},
-        {"b.npz", "\n<!DOCTYPE html><html></html>", "a web page"},
-        {"c.bin", "\x80\x02}q\x01.", "torch.load(\"c.bin\""},
-        {"d.onnx", "\x08\x07\x12\x07pytorch", "onnx.load(\"d.onnx\")"},
-        {"e.gguf", "GGUF\x03", "GGUF checkpoints are not read yet"},
-        {"f.csv", "1,2,3\n4,5,6\n", "expected safetensors, npz or npy"},
-        {"g.npz", "PK\x03\x04", "cut off"}};
+    const std::vector<Case> cases{{"a.safetensors",
+                                   "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 4711\n",
+                                   "4711 bytes; fetch"},
+                                  {"b.npz", "\n<!DOCTYPE html><html></html>", "a web page"},
+                                  {"c.bin", "\x80\x02}q\x01.", "torch.load(\"c.bin\""},
+                                  {"d.onnx", "\x08\x07\x12\x07pytorch", "onnx.load(\"d.onnx\")"},
+                                  {"e.gguf", "GGUF\x03", "GGUF checkpoints are not read yet"},
+                                  {"f.csv", "1,2,3\n4,5,6\n", "expected safetensors, npz or npy"},
+                                  {"g.npz", "PK\x03\x04", "cut off"}};
     for (const Case& c : cases) {
         const std::string path = writeFile(folder / c.name, c.bytes);
         const std::string sentence = refusal<LoadError>([&] { openTensorFile(path); });
@@ -150,7 +151,8 @@ TEST(TensorFile, ForeignFilesAreNamedForWhatTheyAre) {
 TEST(TensorFile, ATorchArchiveIsRefusedWithTheConversionToSafetensors) {
     std::ostringstream out;
     writeNpz(out, {{"archive/data.pkl", {1}, std::vector<float>{0}}});
-    std::string bytes = out.str(); // the name inside is data.pkl.npy: make it data.pkl and the suffix part of the folder
+    std::string bytes =
+        out.str(); // the name inside is data.pkl.npy: make it data.pkl and the suffix part of the folder
     for (std::size_t at = 0; (at = bytes.find("archive/data.pkl.npy", at)) != std::string::npos;) {
         bytes.replace(at, 20, "archive1234/data.pkl");
     }

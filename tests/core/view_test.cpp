@@ -8,10 +8,12 @@ namespace headscope {
 namespace {
 
 TEST(View, EveryNameReadsBackAsItsValue) {
-    for (const ColorMap map : {ColorMap::Viridis, ColorMap::Cividis, ColorMap::Magma, ColorMap::Inferno, ColorMap::Gray}) {
+    for (const ColorMap map :
+         {ColorMap::Viridis, ColorMap::Cividis, ColorMap::Magma, ColorMap::Inferno, ColorMap::Gray}) {
         EXPECT_EQ(colorMapFromName(colorMapName(map)), map);
     }
-    for (const FigureKind kind : {FigureKind::Heatmap, FigureKind::Grid, FigureKind::Links, FigureKind::Stages, FigureKind::Walk}) {
+    for (const FigureKind kind :
+         {FigureKind::Heatmap, FigureKind::Grid, FigureKind::Links, FigureKind::Stages, FigureKind::Walk}) {
         EXPECT_EQ(figureKindFromName(figureKindName(kind)), kind);
     }
     for (const char* range : {"auto", "head", "shared", "0:1", "-0.25:1e-05"}) {

@@ -1,5 +1,6 @@
 // Any text as a .headscope file: refused with an InputError or read, and then written and read again to the same text.
 #include "core/exchange/scenario_file.h"
+#include "core/tensor/errors.h"
 
 #include <cstdlib>
 #include <string_view>

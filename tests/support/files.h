@@ -18,7 +18,8 @@ namespace headscope::testing {
 
 class TemporaryFolder {
 public:
-    TemporaryFolder() : m_path(std::filesystem::temp_directory_path() / ("headscope-test-" + std::to_string(getpid()))) {
+    TemporaryFolder()
+        : m_path(std::filesystem::temp_directory_path() / ("headscope-test-" + std::to_string(getpid()))) {
         while (!std::filesystem::create_directory(m_path)) {
             m_path += "x";
         }

@@ -127,7 +127,7 @@ void paintRectangles(QPainter& painter, const CellPicture& picture, const QRectF
                      const Window& w, const CellStyle& style) {
     std::vector<QLineF> hatching;
     const double overlap =
-        std::min({0.5, area.width() / picture.matrix().cols() / 4, area.height() / picture.matrix().rows() / 4});
+        std::min({0.5, area.width() / picture.matrix().cols(), area.height() / picture.matrix().rows()});
     forEachRun(picture, area, visible, w, [&](Code code, const QRectF& r) {
         painter.setBrush(code == ColorScale::masked ? style.hatchGround
                                                     : QColor::fromRgb(picture.scale().colorOf(code)));
@@ -293,7 +293,7 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
              static_cast<std::int64_t>(w.r1 - w.r0) * (w.c1 - w.c0) > style.vectorCells)
         // The image holds whole cells; its outermost ones are stretched where a view cuts through them.
         paintLosslessImage(painter, picture, visible, w, style);
-    else if (deviceOf(painter) == Device::Svg)
+    else if (deviceOf(painter) == Device::Svg && w.r1 - w.r0 > 1) // a colour bar's thin steps need the overlap
         paintPaths(painter, picture, area, visible, w, style);
     else
         paintRectangles(painter, picture, area, visible, w, style);

@@ -13,6 +13,7 @@
 #include <QLocale>
 #include <QMenu>
 #include <QScrollBar>
+#include <QStyle>
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ namespace headscope {
 namespace {
 
 constexpr int fewTerms = 6;
-constexpr int mostTerms = 512; // of "all": a longer table would stall the window; the rest stays one row
+constexpr int mostTerms = 128; // of "all": a longer table would stall the window; copied text has every term
 
 // A printed number in the locale's way. Only the point differs: it must keep adding up.
 QString local(const std::string& number) {
@@ -47,7 +48,7 @@ QString nameOfResult(Stage stage) {
     case Stage::Norms:
         return QObject::tr("norm");
     default:
-        return {};
+        return QObject::tr("result");
     }
 }
 
@@ -145,6 +146,7 @@ CellInspector::CellInspector(Workspace& workspace, QWidget* parent) : QTextBrows
     setAccessibleName(tr("Arithmetic of the pinned cell"));
     setFrameShape(QFrame::NoFrame);
     setOpenLinks(false);
+    setTextInteractionFlags(Qt::TextBrowserInteraction | Qt::TextSelectableByKeyboard);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // layOut leaves out what does not fit
     viewport()->setAutoFillBackground(false);
     document()->setDocumentMargin(0);
@@ -168,8 +170,12 @@ void CellInspector::setShowAll(bool all) {
 }
 
 void CellInspector::copyAsText() {
-    if (m_sheet)
-        QApplication::clipboard()->setText(cellSheetText(*m_sheet));
+    if (!m_sheet)
+        return;
+    CellSheet sheet = *m_sheet;
+    if (m_showAll)
+        sheet.sum = printTerms(sheet.explanation, -1);
+    QApplication::clipboard()->setText(cellSheetText(sheet));
 }
 
 void CellInspector::refresh() {
@@ -189,6 +195,7 @@ void CellInspector::refresh() {
 }
 
 void CellInspector::layOut() {
+    m_laidOutWidth = width();
     const int scroll = verticalScrollBar()->value();
     setHtml(html());
     verticalScrollBar()->setValue(scroll);
@@ -208,17 +215,21 @@ QString CellInspector::headline() const {
 QVariant CellInspector::loadResource(int type, const QUrl& name) {
     if (name.scheme() != QStringLiteral("bar"))
         return QTextBrowser::loadResource(type, name);
-    const ColorScale scale(ColorMap::Viridis, true, {-1, 1});
-    QImage pixel(1, 1, QImage::Format_RGB32);
-    pixel.fill(QColor(scale.color(name.path() == QStringLiteral("negative") ? -0.7F : 0.7F)));
-    return pixel;
+    // Asked for at every bar of every layout, so made once.
+    const auto pixel = [](float value) {
+        QImage image(1, 1, QImage::Format_RGB32);
+        image.fill(QColor(ColorScale(ColorMap::Viridis, true, {-1, 1}).color(value)));
+        return image;
+    };
+    static const QImage negative = pixel(-0.7F), positive = pixel(0.7F);
+    return name.path() == QStringLiteral("negative") ? negative : positive;
 }
 
 QString CellInspector::bar(double share, int width) const {
     const int length = static_cast<int>(std::lround(std::fabs(share) * width));
     if (length == 0)
         return {};
-    return QStringLiteral("<img src='bar:%1' width='%2' height='%3'>")
+    return QStringLiteral("<img src='bar:%1' width='%2' height='%3' style='vertical-align:middle'>")
         .arg(share < 0 ? QStringLiteral("negative") : QStringLiteral("positive"))
         .arg(length)
         .arg(std::max(4, fontMetrics().height() / 2));
@@ -228,6 +239,19 @@ QString CellInspector::bar(double share, int width) const {
 CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
     const PrintedSum& sum = m_sheet->sum;
     const CellExplanation& e = m_sheet->explanation;
+    const int available = width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    // The longest text of every column stands for the column: measuring each would take longer than laying them out.
+    const auto longest = [](std::string& sofar, const std::string& text) {
+        if (text.size() > sofar.size())
+            sofar = text;
+    };
+    std::string labelText, leftText = e.leftName, rightText = e.rightName, valueText = sum.result;
+    for (const PrintedTerm& term : sum.terms) {
+        longest(labelText, term.label);
+        longest(leftText, term.left);
+        longest(rightText, term.right);
+        longest(valueText, term.term);
+    }
     for (const bool factors : {true, false}) {
         if (factors && !hasFactors)
             continue;
@@ -235,25 +259,19 @@ CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
             QFont scaled = font();
             scaled.setPointSizeF(scaled.pointSizeF() * scale);
             const QFontMetrics metrics(scaled);
-            const auto widest = [&metrics](int sofar, const std::string& text) {
-                return std::max(sofar, metrics.horizontalAdvance(fromUtf8(text)));
+            const auto widthOf = [&metrics](const std::string& text) {
+                return metrics.horizontalAdvance(fromUtf8(text));
             };
-            int label = 0, left = widest(0, e.leftName), right = widest(0, e.rightName), value = widest(0, sum.result);
-            for (const PrintedTerm& term : sum.terms) {
-                label = widest(label, term.label);
-                left = widest(left, term.left);
-                right = widest(right, term.right);
-                value = widest(value, term.term);
-            }
+            const int label = widthOf(labelText), left = widthOf(leftText), right = widthOf(rightText);
+            const int value = widthOf(valueText);
             int needed = label + value;
             if (factors)
                 needed += left + right + metrics.horizontalAdvance(QStringLiteral("×="));
             for (const ExplainStep& step : e.steps) // these lines share the columns
-                needed = std::max(
-                    needed, metrics.horizontalAdvance(fromUtf8(step.label) + u' ' + nameOfResult(e.stage)) + value);
+                needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(step.label)) + value);
             needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(sum.restName) + tr(" show")) + value);
             const int gap = metrics.averageCharWidth(), columns = factors ? 7 : 3;
-            const int bar = std::min(viewport()->width() - needed - (columns + 2) * gap, metrics.height() * 5);
+            const int bar = std::min(available - needed - (columns + 2) * gap, metrics.height() * 5);
             if (bar >= 0 || (!factors && scale < 0.8))
                 return {factors, scale, gap / 2, bar >= 12 ? bar : 0};
         }
@@ -286,7 +304,7 @@ QString CellInspector::sumTable() const {
     else if (!e.leftName.empty() && e.rightName.empty())
         row(cell({}, "left") + cell(grey(withIndex(e.leftName)), "right"));
     for (const PrintedTerm& term : sum.terms) {
-        QString cells = cell(grey(fromUtf8(term.label).toHtmlEscaped()), "left");
+        QString cells = cell(grey(fromUtf8(term.label).toHtmlEscaped().replace(u' ', QChar::Nbsp)), "left");
         if (factors)
             cells += cell(local(term.left), "right") + cell(grey(QStringLiteral("×")), "center") +
                      cell(local(term.right), "right") + cell(grey(QStringLiteral("=")), "center");
@@ -317,16 +335,17 @@ QString CellInspector::sumTable() const {
         rows += line;
         row(cell(m_sheet->sumName, "left", labelSpan) + cell(strong(local(sum.result), e.steps.empty()), "right"));
     }
+    // The last step ends in the number itself, which has a line and a name of its own.
+    const QString result = nameOfResult(e.stage);
     for (std::size_t i = 0; i < e.steps.size(); ++i) {
-        const bool last = i + 1 == e.steps.size();
-        if (last)
-            rows += line;
-        QString name = withIndex(e.steps[i].label);
-        if (const QString result = nameOfResult(e.stage); last && !result.isEmpty())
-            name += QStringLiteral(" = ") + result;
-        const QString number = local(printNumber(e.steps[i].value));
-        row(cell(last ? strong(name, false) : name, "left", labelSpan) +
-            cell(last ? strong(number, true) : number, "right"));
+        const bool isResult = i + 1 == e.steps.size();
+        row(cell(withIndex(e.steps[i].label), "left", labelSpan) +
+            cell(isResult ? QString() : local(printNumber(e.steps[i].value)), "right"));
+    }
+    if (!e.steps.empty()) {
+        rows += line;
+        row(cell(strong(result, false), "left", labelSpan) +
+            cell(strong(local(printNumber(static_cast<double>(e.value))), true), "right"));
     }
     return QStringLiteral("<table cellspacing='0' cellpadding='%1' style='font-size:%2pt'>")
                .arg(std::max(1, padding))
@@ -366,7 +385,7 @@ void CellInspector::changeEvent(QEvent* event) {
 
 void CellInspector::resizeEvent(QResizeEvent* event) {
     QTextBrowser::resizeEvent(event);
-    if (event->size().width() != event->oldSize().width())
+    if (width() != m_laidOutWidth) // the scroll bar coming and going changes nothing: its room is always kept
         layOut();
 }
 

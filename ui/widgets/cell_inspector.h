@@ -65,6 +65,7 @@ private:
     Workspace& m_workspace;
     std::optional<CellSheet> m_sheet;
     bool m_showAll = false;
+    int m_laidOutWidth = -1;
 };
 
 } // namespace headscope

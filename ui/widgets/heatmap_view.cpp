@@ -69,6 +69,7 @@ private:
 // Cells of at most this many numbers are prepared at once: less than a frame.
 constexpr std::size_t atOnce = 1'500'000;
 constexpr double largestCell = 64, gap = 5;
+constexpr double smallest = 0.68; // labels shrink to this share of the font before they are thinned
 
 double lineOf(const QFontMetricsF& m) {
     return m.ascent() + m.descent();
@@ -393,13 +394,14 @@ void HeatmapView::Private::drawLabels(QPainter& painter, Side side) {
     const double pitch = left ? pitchY() : pitchX(), begin = left ? window.top() : window.left(),
                  count = left ? window.height() : window.width();
     const int step =
-        std::max(1, static_cast<int>(std::ceil(0.8 * lineOf(QFontMetricsF(labelFont, plot)) / pitch - 1e-6)));
+        std::max(1, static_cast<int>(std::ceil(smallest * lineOf(QFontMetricsF(labelFont, plot)) / pitch - 1e-6)));
     const int first = static_cast<int>(begin) / step * step,
               last = std::min<int>(static_cast<int>(all.size()), static_cast<int>(std::ceil(begin + count)));
     if (first >= last)
         return;
-    const LabelPlan plan = planLabels(side, all.mid(first, last - first), labelFont,
-                                      {pitch, left ? rowLabelRoom : colLabelRoom, 0.8 * labelFont.pointSizeF(), plot});
+    const LabelPlan plan =
+        planLabels(side, all.mid(first, last - first), labelFont,
+                   {pitch, left ? rowLabelRoom : colLabelRoom, smallest * labelFont.pointSizeF(), plot});
     const double start = (left ? origin().y() : origin().x()) + first * pitch;
     const auto labels =
         left ? placeLabels(side, plan, cells.left() - gap, start, pitch, cells.top(), cells.bottom(), plot)

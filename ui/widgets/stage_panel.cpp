@@ -34,6 +34,7 @@ StagePanel::StagePanel(Workspace& workspace, QWidget* parent) : QWidget(parent),
     m_what = new QLabel;
     m_what->setObjectName(QStringLiteral("muted"));
     m_what->setWordWrap(true);
+    m_what->setTextFormat(Qt::RichText);
     column->addWidget(m_what);
     createPictures();
     column->addWidget(m_pictures, 1);
@@ -66,6 +67,7 @@ void StagePanel::createHeader(QHBoxLayout* row) {
         auto* button = new QToolButton;
         button->setText(name);
         button->setCheckable(true);
+        button->setObjectName(QStringLiteral("small"));
         m_figures->addButton(button, static_cast<int>(kind));
         row->addWidget(button);
     }
@@ -117,7 +119,10 @@ void StagePanel::refreshText() {
                QStringLiteral(". ") + what;
     else
         what = tr("all heads, L%1: ").arg(view.layer.value) + sizes + QStringLiteral(". ") + what;
-    m_what->setText(what);
+    for (const RuleInfo& rule : ruleTable())
+        if (has(scenario.rules, rule.rule))
+            what = tr("Wrong on purpose (%1). ").arg(fromUtf8(rule.title)) + what;
+    m_what->setText(richFormula(what));
     m_figures->button(static_cast<int>(view.figure))->setChecked(true);
     refreshStageButtons();
 }
@@ -147,6 +152,7 @@ void StagePanel::addStageButton(Stage stage) {
     button->setText(stageShortName(stage));
     button->setToolTip(fromUtf8(stageInfo(stage).id));
     button->setCheckable(true);
+    button->setObjectName(QStringLiteral("small"));
     button->setProperty("stage", static_cast<int>(stage));
     connect(button, &QToolButton::clicked, this, [this, stage] {
         View view = m_workspace.view();
