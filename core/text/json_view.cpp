@@ -13,6 +13,8 @@ nlohmann::json parseJson(std::string_view bytes, const std::string& file) {
         throw LoadError(file, "", "JSON",
                         "an error at byte " + std::to_string(error.byte) + " of " + std::to_string(bytes.size()),
                         "get the file again");
+    } catch (const nlohmann::json::out_of_range&) {
+        throw LoadError(file, "", "JSON with numbers that fit into 64 bits", "a larger one");
     }
 }
 

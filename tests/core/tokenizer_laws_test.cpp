@@ -194,6 +194,11 @@ TEST(TokenizerJson, RefusesWhatItDoesNotKnowByName) {
     }
 }
 
+TEST(TokenizerJson, RefusesNumbersThatNothingHolds) {
+    EXPECT_THROW(parseTokenizerJson("{\"model\": 1e999}", "f"), LoadError);
+    EXPECT_THROW(parseTokenizerConfig("{\"a\": 1e999}", "f"), LoadError);
+}
+
 TEST(TokenizerJson, RefusesWhatCannotBeMeant) {
     const auto refused = [](const char* what, const auto& change) {
         json document = wordPieceJson();
