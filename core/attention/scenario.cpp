@@ -259,7 +259,7 @@ void validate(const Scenario& s) {
         throw InputError("the temperature must be a number from 0 to inf");
     checkRules(s);
     checkInterventions(s);
-    resolveMask(s.mask, c.causal, s.queries(), s.keys());
+    resolveMask(s.mask, {c.causal, c.slidingWindow}, s.queries(), s.keys());
     const std::int64_t n = s.queries(), m = s.keys();
     const std::int64_t perLayer =
         n * (2 * std::int64_t{c.heads} * c.dK + 3 * std::int64_t{c.dModel} + std::int64_t{c.heads} * c.dV) +
@@ -281,7 +281,8 @@ double scaleFactor(const Scenario& s) {
 
 KeyMask maskOf(const Scenario& s) {
     const int n = s.queries(), m = s.keys();
-    KeyMask mask = resolveMask(s.mask, s.model->config().causal, n, m);
+    const ModelConfig& c = s.model->config();
+    KeyMask mask = resolveMask(s.mask, {c.causal, c.slidingWindow}, n, m);
     const auto painted = [](const Intervention& i) { return i.kind == Intervention::Kind::MaskCell; };
     if (std::ranges::none_of(s.interventions, painted))
         return mask;
