@@ -24,6 +24,8 @@ CheckpointConfig parseConfigJson(std::string_view json, const std::string& file)
 SharedModel buildModel(const CheckpointConfig& config, const TensorFile& tensors, std::shared_ptr<const Tokenizer> tokenizer,
                        const std::string& name);
 
+CheckpointConfig openFolderConfig(const std::string& folder); // config.json
+
 // All tensors of a folder: model.safetensors, or the shards of model.safetensors.index.json, as one.
 std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder);
 
