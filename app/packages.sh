@@ -17,7 +17,7 @@ is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" 
 install_packages() {
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
         say "Packages are installed with apt-get (Debian 12, Ubuntu 24.04), which is not here; going on with what there is."
-        say "Needed are: $*"
+        say "Needed are: ${*%%|*}"
         return 0
     fi
     local wanted name missing=()
@@ -32,12 +32,12 @@ install_packages() {
     local as_root=()
     if [ "$(id -u)" -ne 0 ]; then
         if ! command -v sudo >/dev/null; then
-            say "These packages are missing and installing them needs root or sudo, neither of which is here: ${missing[*]}"
+            say "These packages are missing and installing them needs root or sudo, neither of which is here: ${missing[*]%%|*}"
             return 1
         fi
         as_root=(sudo)
     fi
-    say "Installing: ${missing[*]}"
+    say "Missing packages, installing them now: ${missing[*]%%|*}"
     local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
     "${apt[@]}" update >&2 || say "The package lists could not be renewed; trying with those that are here."
 

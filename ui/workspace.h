@@ -22,21 +22,23 @@ public:
     const Scenario& scenario() const { return m_scenario; }
     const View& view() const { return m_view; }
     // What was last computed: may be older than the scenario while busy(); null before the first result.
-    const SharedTrace& trace() const { return m_trace; }
+    const SharedTrace& trace() const { return m_traces.trace; }
     // The same scenario without class rules, when it has some; null otherwise. For wrong / right / difference.
-    const SharedTrace& rightTrace() const { return m_rightTrace; }
+    const SharedTrace& rightTrace() const { return m_traces.right; }
     bool busy() const { return m_runner.busy(); }
     QUndoStack* undoStack() { return &m_undo; }
 
     // One undoable step with a name ("Set W_Q[2, 1] to 0.25"). Steps with the same mergeId >= 0 in a row become one
-    // (a dragged cell); a step that changes nothing is dropped.
-    void edit(const QString& name, Scenario next, int mergeId = -1);
+    // (a dragged cell); a step that changes nothing is dropped, and one that does not fit the model is refused:
+    // failed() says why, and false comes back.
+    bool edit(const QString& name, Scenario next, int mergeId = -1);
     // Opens another document: clears the undo stack.
     void reset(Scenario scenario, View view = {});
     void setView(View view); // clamps to what the model has; no undo
     void cancel();           // stops computing; the last trace stays
 
-    // The trace's matrix of the view's stage for one head; cached for the shown head. Null before the first result.
+    // The trace's matrix of a stage for one head; the last few are kept. Null before the first result and for what the
+    // trace does not have.
     SharedMatrix stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const;
 
 signals:
@@ -45,15 +47,29 @@ signals:
     void viewChanged();
     void busyChanged(bool busy);
     void progressChanged(double fraction);
-    void failed(const QString& sentence); // computing failed; the last trace stays
+    void failed(const QString& sentence); // refused or failed; the last trace stays
+
 private:
-    void compute();
+    friend class ReplaceScenario; // the one undo command
+    void replace(const Scenario& scenario, bool letFinish);
+    void accept(const TracePair& traces);
 
     Scenario m_scenario;
     View m_view;
-    SharedTrace m_trace, m_rightTrace;
+    TracePair m_traces;
     QUndoStack m_undo;
     TraceRunner m_runner;
+
+    struct CachedMatrix {
+        LayerIndex layer;
+        HeadIndex head;
+        Stage stage = Stage::Weights;
+        SharedMatrix matrix;
+    };
+    mutable std::vector<CachedMatrix> m_recent; // of the current trace, newest last
 };
+
+// What is left of a view when it has to fit a scenario: layer, heads, stage and cell exist.
+View clampedView(View view, const Scenario& scenario);
 
 } // namespace headscope

@@ -37,6 +37,9 @@ public:
     // A 1-D or 2-D entry as a matrix (1-D: one row). Throws LoadError on other ranks and on non-finite values when
     // required.
     Matrix matrix(const TensorEntry& entry, bool requireFinite) const;
+
+protected:
+    std::size_t indexOf(const TensorEntry& entry) const; // its place in entries()
 };
 
 // By content, not by suffix. Throws LoadError: not found, a folder, empty, a Git LFS pointer, an HTML page, a pickle

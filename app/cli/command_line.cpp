@@ -1,0 +1,162 @@
+#include "app/cli/command_line.h"
+
+#include "core/tensor/errors.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+namespace headscope::cli {
+
+struct CommandLine::Private {
+    std::string command, example, helpText;
+    CLI::App app;
+    std::string group = "Options";
+    std::set<std::string> valueOptions, allOptions{"--help", "-h"};
+
+    std::string helpHint() const { return "`headscope " + command + " --help` lists the options"; }
+
+    // CLI11 takes "--text -x" for two options and "--text=" for a missing value. What follows an option that needs a
+    // value is its value, unless it is an option of this command.
+    std::vector<std::string> normalized(const std::vector<std::string>& arguments) const {
+        std::vector<std::string> result;
+        std::set<std::string> seen;
+        for (std::size_t i = 0; i < arguments.size(); ++i) {
+            const std::string& argument = arguments[i];
+            const std::size_t equals = argument.find('=');
+            const std::string name = argument.substr(0, equals);
+            if (!valueOptions.contains(name)) {
+                result.push_back(argument);
+                continue;
+            }
+            if (equals == std::string::npos &&
+                (i + 1 == arguments.size() ||
+                 allOptions.contains(arguments[i + 1].substr(0, arguments[i + 1].find('=')))))
+                throw InputError(command + ": " + name + " needs a value; " + helpHint());
+            const std::string value = equals == std::string::npos ? arguments[++i] : argument.substr(equals + 1);
+            if (value.empty()) {
+                result.push_back(name);
+                result.emplace_back();
+            } else {
+                result.push_back(name + "=" + value);
+            }
+        }
+        return result;
+    }
+};
+
+CommandLine::CommandLine(std::string command, const std::string& what, const std::string& example)
+    : m(std::make_unique<Private>()) {
+    m->command = std::move(command);
+    m->example = example;
+    m->app.description(what);
+    m->app.name("headscope " + m->command);
+    m->app.set_help_flag("--help,-h", "this text");
+    m->app.allow_extras(); // refused below, in our own words
+    m->app.get_formatter()->column_width(36);
+}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::group(std::string title) {
+    m->group = std::move(title);
+}
+
+void CommandLine::helpText(std::string text) {
+    m->helpText = std::move(text);
+}
+
+void CommandLine::value(const std::string& name, std::optional<std::string>& target, const std::string& type,
+                        const std::string& help) {
+    m->app
+        .add_option(
+            name,
+            [&target](const CLI::results_t& results) {
+                target = results.back();
+                return true;
+            },
+            help)
+        ->type_name(type)
+        ->group(m->group);
+    m->valueOptions.insert(name);
+    m->allOptions.insert(name);
+}
+
+void CommandLine::list(const std::string& name, std::vector<std::string>& target, const std::string& type,
+                       const std::string& help) {
+    m->app
+        .add_option(
+            name,
+            [&target](const CLI::results_t& results) {
+                target = results;
+                return true;
+            },
+            help)
+        ->type_name(type)
+        ->group(m->group)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    m->valueOptions.insert(name);
+    m->allOptions.insert(name);
+}
+
+void CommandLine::flag(const std::string& name, bool& target, const std::string& help) {
+    m->app.add_flag(name, target, help)->group(m->group);
+    m->allOptions.insert(name);
+}
+
+void CommandLine::yesNo(const std::string& name, std::optional<bool>& target, const std::string& help) {
+    m->app
+        .add_flag_callback(
+            "--" + name, [&target] { target = true; }, help)
+        ->group(m->group);
+    m->app
+        .add_flag_callback(
+            "--no-" + name, [&target] { target = false; }, "the opposite of --" + name)
+        ->group(m->group)
+        ->excludes("--" + name);
+    m->allOptions.insert("--" + name);
+    m->allOptions.insert("--no-" + name);
+}
+
+void CommandLine::positional(const std::string& name, std::optional<std::string>& target, const std::string& help) {
+    m->app.add_option(
+        name,
+        [&target](const CLI::results_t& results) {
+            target = results.back();
+            return true;
+        },
+        help);
+}
+
+bool CommandLine::parse(const std::vector<std::string>& arguments, std::ostream& out) {
+    const std::string prefix = m->command + ": ";
+    std::vector<std::string> rest = m->normalized(arguments);
+    std::reverse(rest.begin(), rest.end()); // as CLI11 wants them
+    try {
+        m->app.parse(std::move(rest));
+    } catch (const CLI::CallForHelp&) {
+        out << m->app.help();
+        if (!m->helpText.empty())
+            out << "\n" << m->helpText;
+        out << "\nExample:\n  " << m->example << "\n";
+        return false;
+    } catch (const CLI::ArgumentMismatch& e) {
+        // A missing value is caught above, so this one was given twice, or is a flag with a value.
+        throw InputError(prefix + "an option is given twice, or has a value and takes none (" + e.what() + "); " +
+                         m->helpHint());
+    } catch (const CLI::ParseError& e) {
+        throw InputError(prefix + e.what() + "; " + m->helpHint());
+    }
+    const std::vector<std::string> extra = m->app.remaining();
+    if (!extra.empty()) {
+        const bool isOption = extra[0].starts_with('-') && extra[0].size() > 1;
+        throw InputError(prefix +
+                         (isOption ? "there is no option " + extra[0].substr(0, extra[0].find('='))
+                                   : "'" + extra[0] + "' is one argument too many (quote a text with spaces)") +
+                         "; " + m->helpHint());
+    }
+    return true;
+}
+
+} // namespace headscope::cli

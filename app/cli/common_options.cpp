@@ -1,0 +1,463 @@
+#include "app/cli/common_options.h"
+
+#include "app/cli/mask_file.h"
+#include "app/cli/numbers.h"
+#include "core/attention/head_stages.h"
+#include "core/model/tensor_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+namespace headscope::cli {
+
+namespace {
+
+enum class ModelKind { Toy, OtherBuiltin, File };
+
+ModelKind kindOf(const std::string& model) {
+    if (model == "toy")
+        return ModelKind::Toy;
+    return isBuiltinModel(model) ? ModelKind::OtherBuiltin : ModelKind::File;
+}
+
+void refuseIf(bool given, const std::string& sentence) {
+    if (given)
+        throw InputError(sentence);
+}
+
+void refuseBoth(bool a, const std::string& nameA, bool b, const std::string& nameB) {
+    if (a && b)
+        throw InputError(nameA + " and " + nameB + " exclude each other: give one of them");
+}
+
+// What the chosen model has no use for, each by name.
+void refuseUnusedModelOptions(const ModelOptions& o, const std::string& model, ModelKind kind) {
+    if (kind == ModelKind::Toy)
+        return;
+    const std::string why =
+        " is for toy; " + model +
+        (kind == ModelKind::File ? " has the sizes that its file says" : " has its own sizes and weights");
+    refuseIf(o.dModel.has_value(), "--d-model" + why);
+    refuseIf(o.kvHeads.has_value(), "--kv-heads" + why);
+    refuseIf(o.dK.has_value(), "--d-k" + why);
+    refuseIf(o.dV.has_value(), "--d-v" + why);
+    refuseIf(o.layers.has_value(), "--layers" + why);
+    refuseIf(o.seed.has_value(), "--seed" + why);
+    refuseIf(o.position.has_value(), "--position" + why);
+    refuseIf(o.bias.has_value(), (o.bias.value_or(true) ? "--bias" : "--no-bias") + why);
+    refuseIf(o.residual.has_value(), (o.residual.value_or(true) ? "--residual" : "--no-residual") + why);
+    refuseIf(o.heads.has_value() && kind == ModelKind::OtherBuiltin,
+             "--heads is for toy and attention modules; " + model + " has its own heads");
+}
+
+void refuseUnusedTextOptions(const TextOptions& o, const std::string& model, ModelKind kind) {
+    refuseIf(o.target.has_value(), "--target is for encoder-decoder models; " + model + " is none");
+    refuseIf(o.targetIds.has_value(), "--target-ids is for encoder-decoder models; " + model + " is none");
+    if (kind != ModelKind::File) {
+        refuseIf(o.x.has_value(), "--x is for attention modules; " + model + " embeds its own text");
+        refuseIf(o.y.has_value(), "--y is for attention modules; " + model + " embeds its own text");
+    }
+    if (kind == ModelKind::OtherBuiltin) {
+        const std::string why = " gives a key text to toy and to attention modules; " + model + " takes one text";
+        refuseIf(o.pair.has_value(), "--pair" + why);
+        refuseIf(o.pairIds.has_value(), "--pair-ids" + why);
+    }
+    refuseBoth(o.text.has_value(), "--text", o.textFile.has_value(), "--text-file");
+    refuseBoth(o.text.has_value(), "--text", o.ids.has_value(), "--ids");
+    refuseBoth(o.textFile.has_value(), "--text-file", o.ids.has_value(), "--ids");
+    refuseBoth(o.pair.has_value(), "--pair", o.pairIds.has_value(), "--pair-ids");
+    refuseBoth(o.x.has_value(), "--x", o.text || o.textFile || o.ids, "a text");
+    refuseBoth(o.y.has_value(), "--y", o.pair || o.pairIds, "a second text");
+}
+
+void refuseUnusedOptions(const ComputeOptions& o, const std::string& model) {
+    refuseIf(o.site.has_value(), "--site is for encoder-decoder models; " + model + " is none");
+    refuseIf(o.special.has_value(), "--special is for models that add special tokens; " + model + " adds none");
+    refuseIf(o.words, "--words joins the pieces of subword models; the tokens of " + model + " are whole words");
+}
+
+SharedMatrix readMatrixFile(const std::string& option, const std::string& path) {
+    const auto file = openTensorFile(path);
+    if (file->entries().size() != 1)
+        throw LoadError(path, "", "one array for " + option, std::to_string(file->entries().size()) + " arrays",
+                        "save the one that is meant as .npy");
+    return share(file->matrix(file->entries().front(), true));
+}
+
+std::vector<Intervention> parseAblated(const std::string& text, const ModelConfig& config) {
+    std::vector<Intervention> ablated;
+    for (const std::string& part : split(text, ',')) {
+        const auto numbers = split(part, ':');
+        if (numbers.size() != 2)
+            throw InputError("--ablate: expected LAYER:HEAD with commas between them, as in 0:3,1:2, found '" + text +
+                             "'");
+        Intervention off;
+        off.kind = Intervention::Kind::HeadOff;
+        const std::string where = "--ablate " + part;
+        off.layer = LayerIndex(parseIndex(where + ": layer", numbers[0], config.layers, config.name, "layer"));
+        off.head = HeadIndex(parseIndex(where + ": head", numbers[1], config.heads, config.name, "head"));
+        if (std::find(ablated.begin(), ablated.end(), off) == ablated.end())
+            ablated.push_back(off);
+    }
+    return ablated;
+}
+
+RuleSet parseRules(const std::vector<std::string>& texts) {
+    RuleSet rules;
+    for (const std::string& text : texts)
+        for (const std::string& name : split(text, ',')) {
+            const auto rule = ruleFromName(name);
+            if (!rule)
+                throw InputError("--rule: there is no class rule '" + name + "'; the rules are " + ruleNames());
+            rules = with(rules, *rule);
+        }
+    return rules;
+}
+
+// Model and texts of the options over those of the request. What was not given stays.
+void applyModelAndTexts(ScenarioRequest& request, const ComputeOptions& o, const Streams& streams) {
+    const TextOptions& t = o.text;
+    const std::string& model = request.source.name;
+    if (t.text || t.textFile || t.ids || t.x) {
+        request.text.reset();
+        request.ids.reset();
+        request.x.reset();
+    }
+    if (t.pair || t.pairIds || t.y) {
+        request.pair.reset();
+        request.pairIds.reset();
+        request.y.reset();
+    }
+    if (t.text) {
+        requireUtf8(*t.text, "--text");
+        request.text = *t.text;
+    }
+    if (t.textFile)
+        request.text = readTextFile(*t.textFile, streams.in);
+    if (t.ids)
+        request.ids = parseIds("--ids", *t.ids);
+    if (t.pair) {
+        requireUtf8(*t.pair, "--pair");
+        request.pair = *t.pair;
+    }
+    if (t.pairIds)
+        request.pairIds = parseIds("--pair-ids", *t.pairIds);
+    if (t.x)
+        request.x = readMatrixFile("--x", *t.x);
+    if (t.y)
+        request.y = readMatrixFile("--y", *t.y);
+    if (request.pair || request.pairIds || request.y)
+        request.source.cross = true;
+    if (request.text || request.ids || request.x)
+        return;
+    // A file may carry its own X; the example knows its sentence; nobody else has a text.
+    if (model == "worked-example")
+        request.text = std::string(workedExampleText());
+    else if (kindOf(model) != ModelKind::File)
+        throw InputError("there is no text: give one with --text, --text-file or --ids");
+}
+
+// What has to be asked again to get this scenario's model and texts.
+ScenarioRequest requestOf(const Scenario& s) {
+    const auto idsOf = [](const TokenSequence& tokens) {
+        std::vector<std::int64_t> ids;
+        for (const Token& token : tokens.tokens)
+            ids.push_back(token.id);
+        return ids;
+    };
+    ScenarioRequest request;
+    request.source = s.source;
+    request.x = s.x;
+    request.y = s.y;
+    if (!s.query.source.empty())
+        request.text = s.query.source;
+    else if (!s.x)
+        request.ids = idsOf(s.query);
+    if (s.key && !s.key->source.empty())
+        request.pair = s.key->source;
+    else if (s.key && !s.y)
+        request.pairIds = idsOf(*s.key);
+    return request;
+}
+
+// The scenario's edited cells into the model that other options made, where the tensors still have their shapes.
+void carryEdits(Scenario& to, const Scenario& from, const Streams& streams) {
+    for (const TensorId id : editedTensors(from)) {
+        const std::string name = "L" + std::to_string(id.layer.value) + " " + std::string(weightName(id.kind));
+        const Matrix& before = *from.original->tensor(id);
+        const Matrix& after = *from.model->tensor(id);
+        const SharedMatrix target = id.layer.value < to.model->config().layers ? to.model->tensor(id) : nullptr;
+        if (to.source.name != from.source.name || !target || target->rows() != after.rows() ||
+            target->cols() != after.cols()) {
+            note(streams,
+                 "the scenario's edits of " + name + " do not fit " + to.model->config().name + " and are left out");
+            continue;
+        }
+        Matrix edited = *target;
+        for (std::size_t i = 0; i < edited.size(); ++i)
+            if (before.values()[i] != after.values()[i])
+                edited.values()[i] = after.values()[i];
+        to.model = to.model->withTensor(id, share(std::move(edited)));
+    }
+}
+
+} // namespace
+
+bool isBuiltinModel(const std::string& name) {
+    const auto& models = builtinModels();
+    return std::any_of(models.begin(), models.end(), [&](const BuiltinModel& model) { return model.name == name; });
+}
+
+bool ModelOptions::anyGiven() const {
+    return model || dModel || heads || kvHeads || dK || dV || layers || seed || position || bias || residual;
+}
+
+bool TextOptions::anyGiven() const {
+    return text || textFile || ids || pair || pairIds || target || targetIds || x || y;
+}
+
+void addModelOptions(CommandLine& line, ModelOptions& o) {
+    line.group("Model");
+    line.value("--model", o.model, "NAME|PATH",
+               "a built-in model or a file (" + std::string(defaultModelName()) + "); `headscope models` lists them");
+    addSizeOptions(line, o);
+}
+
+void addSizeOptions(CommandLine& line, ModelOptions& o) {
+    line.group("Model");
+    line.value("--d-model", o.dModel, "N", "toy: width of X (64)");
+    line.value("--heads", o.heads, "N", "toy: heads (8); attention modules whose file does not say");
+    line.value("--kv-heads", o.kvHeads, "N", "toy: key/value heads (as many as heads)");
+    line.value("--d-k", o.dK, "N", "toy: width of Q and K per head (d_model / heads)");
+    line.value("--d-v", o.dV, "N", "toy: width of V per head (d_model / heads)");
+    line.value("--layers", o.layers, "N", "toy: layers (1)");
+    line.value("--seed", o.seed, "N", "toy: what the weights are drawn from (1)");
+    line.value("--position", o.position, "NAME", "toy: none, sinusoidal, learned, rope or alibi (none)");
+    line.yesNo("bias", o.bias, "toy: with b_Q, b_K, b_V, b_O (the default)");
+    line.yesNo("residual", o.residual, "toy: input + output feeds the next layer (the default)");
+    line.group("Options");
+}
+
+void addComputeOptions(CommandLine& line, ComputeOptions& o) {
+    line.group("Text");
+    line.value("--text", o.text.text, "T", "the sentence");
+    line.value("--text-file", o.text.textFile, "F", "the sentence from a UTF-8 file; - is standard input");
+    line.value("--ids", o.text.ids, "5,8,13", "token ids as they are, nothing added");
+    line.value("--pair", o.text.pair, "T2", "the text of the keys: cross-attention (toy, attention modules)");
+    line.value("--pair-ids", o.text.pairIds, "5,8,13", "token ids of the keys");
+    line.value("--target", o.text.target, "T", "the decoder's text (encoder-decoder models)");
+    line.value("--target-ids", o.text.targetIds, "5,8,13", "its token ids (encoder-decoder models)");
+    line.value("--x", o.text.x, "F.npy", "attention modules: the matrix that W_Q multiplies");
+    line.value("--y", o.text.y, "F.npy", "attention modules: the matrix that W_K and W_V multiply");
+    line.value("--scenario", o.scenario, "FILE", "start from a .headscope file; other options override it");
+    addModelOptions(line, o.model);
+    line.group("Attention");
+    line.value("--mask", o.mask, "MASK",
+               "none, causal, window:W, prefix:P, padding:K, model or a file (csv, npy, npz), joined by + (model)");
+    line.value("--scale", o.scale, "SCALE", "what multiplies the scores: sqrt_dk, none or a number (sqrt_dk)");
+    line.value("--temperature", o.temperature, "T", "divides the masked scores: 0 is argmax, inf is uniform (1)");
+    line.value("--ablate", o.ablate, "L:H,...", "switch heads off before W_O");
+    line.list("--rule", o.rules, "NAME", "a class rule, wrong on purpose: " + ruleNames());
+    line.value("--site", o.site, "SITE", "encoder.self, decoder.self or decoder.cross (encoder-decoder models)");
+    line.value("--special", o.special, "HOW", "show, hide, unranged or drop special tokens (models that add some)");
+    line.flag("--words", o.words, "join the pieces of words (subword models)");
+    line.group("Selection");
+    line.value("--layer", o.layer, "L", "the layer, from 0");
+    line.value("--head", o.head, "H", "a head, a list as in 0,3,5-7, or all");
+    line.group("Computing");
+    line.value("--backend", o.backend, "NAME", "auto, cpu or opencl[:N] (auto); `headscope devices` lists them");
+    line.value("--threads", o.threads, "N", "threads; the reference backend always uses one");
+    line.group("Options");
+}
+
+void addStageOption(CommandLine& line, ComputeOptions& o) {
+    line.group("Selection");
+    line.value("--stage", o.stage, "ID,...", stageIds());
+    line.group("Options");
+}
+
+ModelSource modelSource(const ModelOptions& o, ModelSource source) {
+    if (o.model && *o.model != source.name) {
+        source = ModelSource{};
+        source.name = *o.model;
+    }
+    const ModelKind kind = kindOf(source.name);
+    // "weights" without a suffix is a path too, where there is such a file.
+    std::error_code ignored;
+    if (kind == ModelKind::File && source.name.find_first_of("/.") == std::string::npos &&
+        std::filesystem::exists(source.name, ignored))
+        source.name.insert(0, "./");
+    refuseUnusedModelOptions(o, source.name, kind);
+    const auto number = [](const char* option, const OptionText& text, auto& target) {
+        if (text)
+            target = parseInt(option, *text, 1);
+    };
+    if (kind == ModelKind::File)
+        number("--heads", o.heads, source.heads);
+    if (kind != ModelKind::Toy)
+        return source;
+    ToyOptions& toy = source.toy;
+    number("--d-model", o.dModel, toy.dModel);
+    number("--heads", o.heads, toy.heads);
+    number("--kv-heads", o.kvHeads, toy.kvHeads);
+    number("--d-k", o.dK, toy.dK);
+    number("--d-v", o.dV, toy.dV);
+    number("--layers", o.layers, toy.layers);
+    if (o.seed)
+        toy.seed = parseSeed("--seed", *o.seed);
+    if (o.position) {
+        const auto position = positionFromName(*o.position);
+        if (!position)
+            throw InputError("--position: expected none, sinusoidal, learned, rope or alibi, found '" + *o.position +
+                             "'");
+        toy.position = *position;
+    }
+    toy.bias = o.bias.value_or(toy.bias);
+    toy.residual = o.residual.value_or(toy.residual);
+    return source;
+}
+
+std::string readTextFile(const std::string& path, std::istream& standardInput) {
+    constexpr std::size_t largest = std::size_t{64} << 20U; // far above any model's limit; keeps endless input out
+    std::ifstream file;
+    const std::string name = path == "-" ? "standard input" : path;
+    if (path != "-") {
+        std::error_code ignored;
+        if (std::filesystem::is_directory(path, ignored))
+            throw LoadError(path, "", "a text file", "a folder");
+        file.open(path, std::ios::binary);
+        if (!file)
+            throw LoadError(path, "", "a text file", "nothing that can be opened",
+                            "check the path and its permissions");
+    }
+    std::istream& in = path == "-" ? standardInput : file;
+    std::string text;
+    std::vector<char> block(std::size_t{1} << 16U);
+    while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
+        text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+        if (text.size() > largest)
+            throw LoadError(name, "", "a text of at most " + std::to_string(largest) + " bytes", "a longer one");
+    }
+    if (in.bad())
+        throw LoadError(name, "", "a text that can be read", "a read error");
+    requireUtf8(text, name);
+    return text;
+}
+
+const Backend& chosenBackend(const ComputeOptions& o) {
+    if (o.threads)
+        parseInt("--threads", *o.threads, 1); // the reference backend uses one whatever is asked for
+    return backendByName(o.backend.value_or("auto"));
+}
+
+std::vector<LayerIndex> parseLayers(const std::string& text, const ModelConfig& config) {
+    std::vector<LayerIndex> layers;
+    for (const int l : parseIndices("--layer", text, config.layers, config.name, "layer"))
+        layers.emplace_back(l);
+    return layers;
+}
+
+std::vector<HeadIndex> parseHeads(const std::string& text, const ModelConfig& config) {
+    std::vector<HeadIndex> heads;
+    for (const int h : parseIndices("--head", text, config.heads, config.name, "head"))
+        heads.emplace_back(h);
+    return heads;
+}
+
+std::vector<Stage> parseStages(const std::string& text, const Scenario& scenario) {
+    std::vector<Stage> stages;
+    for (const std::string& id : split(text, ',')) {
+        const auto stage = stageFromId(id);
+        if (!stage)
+            throw InputError("--stage: there is no stage '" + id + "'; the stages are " + stageIds());
+        if (!stageAvailable(scenario, *stage))
+            throw InputError("--stage " + id + ": " + scenario.model->config().name + " has no such matrix here (" +
+                             (*stage == Stage::EmbeddingKey ? "it takes a second text: give --pair" : "it has no W_O") +
+                             ")");
+        if (std::find(stages.begin(), stages.end(), *stage) == stages.end())
+            stages.push_back(*stage);
+    }
+    return stages;
+}
+
+CellRef parseCell(const std::string& text, int rows, int cols) {
+    const auto parts = split(text, ',');
+    if (parts.size() != 2)
+        throw InputError("--cell: expected ROW,COL as in 3,1, found '" + text + "'");
+    const CellRef cell{parseInt("--cell: row", parts[0], 0), parseInt("--cell: column", parts[1], 0)};
+    if (cell.row >= rows || cell.col >= cols)
+        throw InputError("--cell " + text + ": the map has " + shapeText(rows, cols) + " cells, numbered from 0,0 to " +
+                         std::to_string(rows - 1) + "," + std::to_string(cols - 1));
+    return cell;
+}
+
+OutputPath outputPath(const OptionText& out, const std::vector<std::string>& suffixes) {
+    std::string list;
+    for (const std::string& suffix : suffixes)
+        list += (list.empty() ? "" : suffix == suffixes.back() ? " or " : ", ") + suffix;
+    if (!out || out->empty())
+        throw InputError("--out is missing: name the file to write, ending in " + list);
+    std::string suffix = std::filesystem::path(*out).extension().string();
+    std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (std::find(suffixes.begin(), suffixes.end(), suffix) == suffixes.end())
+        throw InputError("--out " + *out + ": expected a name ending in " + list + ", found " +
+                         (suffix.empty() ? "no ending" : "'" + suffix + "'"));
+    return {*out, suffix};
+}
+
+Document openDocument(const ComputeOptions& o, const Streams& streams) {
+    Document document;
+    ScenarioRequest request;
+    std::optional<Scenario> saved;
+    if (o.scenario) {
+        document = openScenario(*o.scenario);
+        saved = document.scenario;
+        request = requestOf(*saved);
+    }
+    request.source = modelSource(o.model, request.source);
+    const std::string model = request.source.name;
+    refuseUnusedTextOptions(o.text, model, kindOf(model));
+    refuseUnusedOptions(o, model);
+
+    Scenario& scenario = document.scenario;
+    if (!saved || o.model.anyGiven() || o.text.anyGiven()) {
+        applyModelAndTexts(request, o, streams);
+        scenario = makeScenario(std::move(request));
+        if (saved) {
+            carryEdits(scenario, *saved, streams);
+            scenario.mask = saved->mask;
+            scenario.scale = saved->scale;
+            scenario.temperature = saved->temperature;
+            scenario.rules = saved->rules;
+            scenario.interventions = saved->interventions;
+        }
+    }
+    if (o.mask) {
+        scenario.mask = parseMaskOption(*o.mask, scenario.queries(), scenario.keys());
+        const auto& parts = scenario.mask.parts;
+        const bool keepsOrder = std::any_of(parts.begin(), parts.end(), [](const MaskPart& part) {
+            return part.kind == MaskPart::Kind::Model || part.kind == MaskPart::Kind::Causal;
+        });
+        if (scenario.model->config().causal && !keepsOrder)
+            note(streams, "--mask " + *o.mask + " replaces the causal mask of " + scenario.model->config().name);
+    }
+    if (o.scale)
+        scenario.scale = parseScale(*o.scale);
+    if (o.temperature)
+        scenario.temperature = parseTemperature(*o.temperature);
+    if (!o.rules.empty())
+        scenario.rules = parseRules(o.rules);
+    if (o.ablate) {
+        std::erase_if(scenario.interventions,
+                      [](const Intervention& i) { return i.kind == Intervention::Kind::HeadOff; });
+        for (const Intervention& off : parseAblated(*o.ablate, scenario.model->config()))
+            scenario.interventions.push_back(off);
+    }
+    validate(scenario);
+    return document;
+}
+
+} // namespace headscope::cli

@@ -1,0 +1,132 @@
+#include "app/cli/run.h"
+
+#include "app/cli/commands.h"
+#include "core/tensor/errors.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <istream>
+#include <new>
+#include <ostream>
+#include <string_view>
+
+namespace headscope::cli {
+
+namespace {
+
+struct Command {
+    std::string_view name, what;
+    int (*function)(const Arguments&, const Streams&);
+};
+constexpr std::array commands{
+    Command{"render", "draw a figure: PNG, SVG or PDF", renderCommand},
+    Command{"dump", "write the numbers: .npz, .json or .csv", dumpCommand},
+    Command{"tokens", "list the tokens of a text", tokensCommand},
+    Command{"info", "describe a model or a file", infoCommand},
+    Command{"models", "list the built-in models", modelsCommand},
+    Command{"devices", "list what can compute", devicesCommand},
+    Command{"heads", "a table of every head with its metrics and label", headsCommand},
+    Command{"screenshot", "the whole window as a picture", screenshotCommand},
+};
+
+const Command* findCommand(std::string_view name) {
+    const auto* found =
+        std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+    return found == commands.end() ? nullptr : found;
+}
+
+void printHelp(std::ostream& out) {
+    out << "Headscope shows what attention heads really compute.\n\n"
+           "Usage:\n"
+           "  headscope [FILE]                 open the window (on a scenario or a model file)\n"
+           "  headscope COMMAND [OPTIONS]      work without a window and without a display\n\n"
+           "Commands:\n";
+    for (const Command& c : commands)
+        out << "  " << c.name << std::string(12 - c.name.size(), ' ') << c.what << "\n";
+    out << "\nOptions:\n"
+           "  --help      this text; `headscope COMMAND --help` lists a command's options with an example\n"
+           "  --version   the version\n\n"
+           "Example:\n"
+           "  headscope render --text \"The cat sat on the mat\" --out heads.png\n\n"
+           "Exit status: 0 done, 2 the input is at fault, 1 anything else.\n";
+}
+
+int dispatch(const Arguments& arguments, const Streams& streams) {
+    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+        printHelp(streams.out);
+        return 0;
+    }
+    if (arguments[0] == "--version") {
+        streams.out << "headscope " << HEADSCOPE_VERSION << "\n";
+        return 0;
+    }
+    const Command* command = findCommand(arguments[0]);
+    if (!command) {
+        std::string names;
+        for (const Command& c : commands)
+            names += (names.empty() ? "" : ", ") + std::string(c.name);
+        throw InputError("'" + arguments[0] + "' is no command; the commands are " + names +
+                         " (headscope --help describes them)");
+    }
+    return command->function(Arguments(arguments.begin() + 1, arguments.end()), streams);
+}
+
+} // namespace
+
+void note(const Streams& streams, const std::string& sentence) {
+    streams.err << "headscope: note: " << sentence << "\n";
+}
+
+void printFailure(std::ostream& err, std::string sentence) {
+    std::replace_if(
+        sentence.begin(), sentence.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
+    err << "headscope: " << sentence << std::endl;
+}
+
+int run(const Arguments& arguments, std::istream& in, std::ostream& out, std::ostream& err) {
+    // Numbers have a point and no thousands separator, whatever the locale of the user's desktop.
+    out.imbue(std::locale::classic());
+    err.imbue(std::locale::classic());
+    const Streams streams{in, out, err};
+    try {
+        const int status = dispatch(arguments, streams);
+        if (!out.flush()) {
+            printFailure(err, "standard output cannot be written (is the disk full, or the reader gone?)");
+            return 1;
+        }
+        return status;
+    } catch (const InputError& e) {
+        printFailure(err, e.what());
+        return 2;
+    } catch (const std::bad_alloc&) {
+        printFailure(err, "there is not enough memory for this; choose fewer tokens, heads or layers");
+    } catch (const std::exception& e) {
+        printFailure(err, e.what());
+    }
+    return 1;
+}
+
+bool wantsWindow(const Arguments& arguments) {
+    if (arguments.empty())
+        return true;
+    return arguments.size() == 1 && !arguments[0].starts_with('-') && arguments[0] != "help" &&
+           !findCommand(arguments[0]);
+}
+
+std::optional<int> windowRefusal(const Arguments& arguments, bool hasDisplay, std::ostream& err) {
+    std::error_code ignored;
+    if (!arguments.empty() && !std::filesystem::exists(arguments[0], ignored)) {
+        printFailure(err,
+                     "'" + arguments[0] + "' is neither a file nor a command (headscope --help lists the commands)");
+        return 2;
+    }
+    if (!hasDisplay) {
+        printFailure(err, "there is no display for a window (DISPLAY and WAYLAND_DISPLAY are not set); "
+                          "`headscope render` draws figures and `headscope screenshot` the window without one");
+        return 1;
+    }
+    return std::nullopt;
+}
+
+} // namespace headscope::cli

@@ -1,0 +1,535 @@
+// Each stage's arithmetic is done again here, cell by cell in double, from the numbers of the stages before it: the
+// same numbers that the views show. It is independent of the backend that made the trace, which is what a test
+// compares.
+#include "core/attention/explain.h"
+
+#include "core/attention/head_problem.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace headscope {
+
+namespace {
+
+// Four decimals, as the panels show them; four significant digits where that would say nothing.
+std::string number(double v) {
+    if (std::isinf(v))
+        return v > 0 ? "∞" : "−∞";
+    char buffer[64];
+    const bool fixed = v == 0 || (std::abs(v) >= 1e-3 && std::abs(v) < 1e6);
+    const auto end = fixed ? std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::fixed, 4).ptr
+                           : std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::general, 4).ptr;
+    return {buffer, end};
+}
+
+// As short as it can be said: 0.5, 32, 0.0883883.
+std::string shortNumber(double v) {
+    if (std::isinf(v))
+        return v > 0 ? "∞" : "−∞";
+    char buffer[64];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::general, 6).ptr};
+}
+
+class Explainer {
+public:
+    Explainer(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row, int col)
+        : m_trace(trace), m_scenario(trace.scenario), m_config(trace.config()),
+          m_weights(m_scenario.model->layer(layer)), m_computed(trace.layer(layer)), m_layer(layer), m_head(head),
+          m_row(row), m_col(col) {
+        m_out.stage = stage;
+        m_out.row = row;
+        m_out.col = col;
+    }
+
+    CellExplanation run() {
+        switch (m_out.stage) {
+        case Stage::Embedding:
+        case Stage::EmbeddingKey:
+            embedding();
+            break;
+        case Stage::ProjectionQ:
+        case Stage::ProjectionK:
+        case Stage::ProjectionV:
+            projection(m_out.stage, m_col);
+            break;
+        case Stage::Q:
+        case Stage::K:
+        case Stage::V:
+            split();
+            break;
+        case Stage::Scores:
+        case Stage::Scaled:
+        case Stage::Masked:
+            dotProduct();
+            break;
+        case Stage::Weights:
+            weights();
+            break;
+        case Stage::HeadOutput:
+            headOutput();
+            break;
+        case Stage::Concat:
+            concat();
+            break;
+        case Stage::Contribution:
+            contribution();
+            break;
+        case Stage::Output:
+            output();
+            break;
+        case Stage::Norms:
+            norms();
+            break;
+        }
+        m_out.sum = m_out.constant;
+        for (const Term& term : m_out.terms)
+            m_out.sum += term.product;
+        std::ranges::stable_sort(m_out.terms, std::greater{}, [](const Term& t) { return std::abs(t.product); });
+        m_out.sentence = sentence();
+        return std::move(m_out);
+    }
+
+private:
+    // --- the stages ---
+
+    void embedding() {
+        const bool isKey = m_out.stage == Stage::EmbeddingKey;
+        const SharedMatrix& shown = isKey ? m_computed.y : m_computed.x;
+        m_out.value = (*shown)(m_row, m_col);
+        m_out.leftName = "part";
+        if (m_layer.value > 0 && !isKey) { // the layer before wrote it; Y is the embedded key text in every layer
+            const LayerTrace& before = m_trace.layer(LayerIndex{m_layer.value - 1});
+            const std::string name = "layer " + std::to_string(m_layer.value - 1);
+            if (m_config.residual)
+                addTerm(name + " input", 0, (*before.x)(m_row, m_col), 1.0);
+            addTerm(name + " output", 1, (*before.output)(m_row, m_col), 1.0);
+            return;
+        }
+        int index = 0;
+        for (const Embedding::Part& part : (isKey ? m_trace.embeddingKey : m_trace.embedding).parts)
+            addTerm(part.name, index++, (*part.values)(m_row, m_col), 1.0);
+        for (const Intervention& i : m_scenario.interventions)
+            if (isSetCell(i, m_out.stage))
+                addStep("set by hand", i.value);
+    }
+
+    // One column of X W + b.
+    void projection(Stage which, int column) {
+        const bool isQ = which == Stage::ProjectionQ, isK = which == Stage::ProjectionK;
+        const Matrix& x = isQ ? *m_computed.x : *m_computed.y;
+        const SharedMatrix& w = isQ ? m_weights.wQ : isK ? m_weights.wK : m_weights.wV;
+        const SharedMatrix& b = isQ ? m_weights.bQ : isK ? m_weights.bK : m_weights.bV;
+        const std::string letter = isQ ? "Q" : isK ? "K" : "V";
+        const int heads = isQ ? m_config.heads : m_config.kvHeads;
+        m_out.leftName = (!isQ && m_config.cross ? "Y_" : "X_") + rowToken();
+        m_out.rightName = "W_" + letter + "[:, " + std::to_string(column) + "]";
+        // Rule split-input: a head sees only its own slice of X.
+        const int slice = x.cols() / heads, width = w->cols() / heads;
+        const bool sliced = has(m_scenario.rules, Rule::SplitInput);
+        for (int d = 0; d < x.cols(); ++d) {
+            if (sliced && d / slice != column / width)
+                continue;
+            addTerm(dimension(d), d, x(m_row, d), (*w)(d, column));
+        }
+        if (b) {
+            m_out.constant = (*b)(0, column);
+            m_out.constantName = "b_" + letter;
+        }
+        m_out.value = (*projected(which))(m_row, column);
+    }
+
+    // A head's own columns of the projection; turned by its position where the model has RoPE (Su et al. 2021).
+    void split() {
+        const bool isQ = m_out.stage == Stage::Q, isK = m_out.stage == Stage::K;
+        const Stage from = isQ ? Stage::ProjectionQ : isK ? Stage::ProjectionK : Stage::ProjectionV;
+        const int width = isQ || isK ? m_config.dK : m_config.dV;
+        const int band = (isQ ? m_head.value : m_config.kvHeadOf(m_head)) * width;
+        if (m_config.position != Position::Rope || !(isQ || isK)) {
+            projection(from, band + m_col);
+            return;
+        }
+        // (a, b) -> (a cos - b sin, a sin + b cos), a and b half a head apart.
+        const int half = width / 2, pair = m_col % half;
+        const bool isFirst = m_col < half;
+        const double angle = m_row * std::pow(m_config.ropeTheta, -2.0 * pair / width);
+        const Matrix& p = *projected(from);
+        m_out.leftName = std::string(stageInfo(from).symbol) + " of " + rowToken();
+        m_out.rightName = "turn by " + shortNumber(angle) + " rad";
+        const int second = pair + half;
+        addTerm(dimension(pair) + (isFirst ? " · cos" : " · sin"), pair, p(m_row, band + pair),
+                isFirst ? std::cos(angle) : std::sin(angle));
+        if (second < width)
+            addTerm(dimension(second) + (isFirst ? " · −sin" : " · cos"), second, p(m_row, band + second),
+                    isFirst ? -std::sin(angle) : std::cos(angle));
+        m_out.value = (*(isQ ? m_computed.q : m_computed.k))(m_row, band + m_col);
+    }
+
+    // Scores, and what is done to one of them alone: scale, position bias, mask, softcap.
+    void dotProduct() {
+        const HeadStages rows = headRow({true, true, true, false, false});
+        scoreTerms();
+        const float score = rows.scores(0, m_col);
+        m_out.value = score;
+        scoreEdit(score);
+        if (m_out.stage == Stage::Scores)
+            return;
+        scaleSteps(score, rows.scaled(0, m_col));
+        m_out.value = rows.scaled(0, m_col);
+        if (m_out.stage == Stage::Scaled)
+            return;
+        maskSteps(rows.scaled(0, m_col), rows.masked(0, m_col));
+        m_out.value = rows.masked(0, m_col);
+    }
+
+    void weights() {
+        if (m_computed.meanWeights) { // rule average-heads
+            m_out.value = (*m_computed.meanWeights)(m_row, m_col);
+            m_out.leftName = "A of each head";
+            m_out.rightName = "1/h";
+            for (int h = 0; h < m_config.heads; ++h)
+                addTerm(headName(h), h, cellWeight(HeadIndex{h}), 1.0 / m_config.heads);
+            return;
+        }
+        const bool overQueries = has(m_scenario.rules, Rule::SoftmaxQueries);
+        const bool maskAfter = !overQueries && has(m_scenario.rules, Rule::MaskAfterSoftmax);
+        const HeadStages s = overQueries ? headStages(m_trace, m_layer, m_head, {true, true, true, true, false})
+                                         : headRow({true, true, true, true, false});
+        const int r = overQueries ? m_row : 0;
+        m_out.value = s.weights(r, m_col);
+        scoreTerms();
+        scoreEdit(s.scores(r, m_col));
+        scaleSteps(s.scores(r, m_col), s.scaled(r, m_col));
+        if (!maskAfter)
+            maskSteps(s.scaled(r, m_col), s.masked(r, m_col));
+
+        // The numbers that share one unit: the row of this query, or under the wrong rule the column of this key.
+        Sharers sharers;
+        sharers.line = overQueries ? "column" : "row";
+        sharers.own = overQueries ? m_row : m_col;
+        const int count = overQueries ? s.masked.rows() : s.masked.cols();
+        for (int i = 0; i < count; ++i) {
+            sharers.logits.push_back(overQueries ? s.masked(i, m_col) : maskAfter ? s.scaled(0, i) : s.masked(0, i));
+            sharers.open.push_back(maskAfter ||
+                                   (overQueries ? m_trace.mask.isOpen(i, m_col) : m_trace.mask.isOpen(m_row, i)));
+        }
+        softmaxSteps(sharers);
+        if (maskAfter && !m_trace.mask.isOpen(m_row, m_col))
+            addStep("closed after the softmax", 0);
+    }
+
+    void headOutput() {
+        const HeadStages rows = headRow({false, false, false, true, true});
+        const MatrixView v = headBand(*m_computed.v, m_config.kvHeadOf(m_head), m_config.dV);
+        m_out.leftName = "A_" + rowToken();
+        m_out.rightName = "V[:, " + std::to_string(m_col) + "]";
+        for (int j = 0; j < v.rows; ++j)
+            addTerm(keyToken(j), j, rows.weights(0, j), v(j, m_col));
+        m_out.value = rows.output(0, m_col);
+    }
+
+    void concat() {
+        const Source from = sourceOf(m_row, m_col);
+        m_out.leftName = "O of " + headName(from.head) + ", " + queryToken(from.row) + ", " + dimension(from.column);
+        const HeadStages rows = headRowOf(HeadIndex{from.head}, from.row, {false, false, false, false, true});
+        addTerm(headName(from.head), from.head, rows.output(0, from.column), 1.0);
+        if (m_scenario.headIsOff(m_layer, HeadIndex{from.head}))
+            addStep(headName(from.head) + " is switched off", 0);
+        m_out.value = (*m_computed.concat)(m_row, m_col);
+    }
+
+    void contribution() {
+        m_out.leftName = "O of " + headName(m_head.value) + ", " + rowToken();
+        const std::vector<int> columns = columnsOf(m_head.value);
+        if (!projectsOutput()) {
+            for (const int c : columns)
+                if (c == m_col)
+                    addTerm("concat column " + std::to_string(c), c, (*m_computed.concat)(m_row, c), 1.0);
+        } else {
+            m_out.rightName = "W_O[:, " + std::to_string(m_col) + "]";
+            for (const int c : columns)
+                addTerm(dimension(sourceOf(m_row, c).column), c, (*m_computed.concat)(m_row, c),
+                        (*m_weights.wO)(c, m_col));
+        }
+        if (m_scenario.headIsOff(m_layer, m_head))
+            addStep(headName(m_head.value) + " is switched off", 0);
+        m_out.value = (*stageMatrix(m_trace, m_layer, m_head, Stage::Contribution))(m_row, m_col);
+    }
+
+    void output() {
+        m_out.leftName = "contribution";
+        for (int h = 0; h < m_config.heads; ++h) {
+            double part = 0;
+            for (const int c : columnsOf(h))
+                part += !projectsOutput()
+                            ? (c == m_col ? static_cast<double>((*m_computed.concat)(m_row, c)) : 0.0)
+                            : static_cast<double>((*m_computed.concat)(m_row, c)) * (*m_weights.wO)(c, m_col);
+            m_out.terms.push_back({headName(h), h, static_cast<float>(part), 1.0F, part});
+        }
+        if (projectsOutput() && m_weights.bO) {
+            m_out.constant = (*m_weights.bO)(0, m_col);
+            m_out.constantName = "b_O";
+        }
+        m_out.value = (*m_computed.output)(m_row, m_col);
+    }
+
+    // ||a_ij v_j W_O[h]|| = a_ij ||v_j W_O[h]|| (Kobayashi et al. 2020): the sum is of squares.
+    void norms() {
+        const MatrixView v = headBand(*m_computed.v, m_config.kvHeadOf(m_head), m_config.dV);
+        m_out.leftName = m_out.rightName = "v_" + keyToken(m_col) + (projectsOutput() ? " W_O" : "");
+        double squares = 0;
+        const int width = projectsOutput() ? m_config.dOut : m_config.dV;
+        for (int d = 0; d < width; ++d) {
+            double moved = projectsOutput() ? 0.0 : v(m_col, d);
+            for (int c = 0; projectsOutput() && c < m_config.dV; ++c)
+                moved += static_cast<double>(v(m_col, c)) * (*m_weights.wO)(m_head.value * m_config.dV + c, d);
+            m_out.terms.push_back(
+                {dimension(d), d, static_cast<float>(moved), static_cast<float>(moved), moved * moved});
+            squares += moved * moved;
+        }
+        const double a = cellWeight(m_head);
+        addStep("√ of the sum of squares", std::sqrt(squares));
+        addStep("× weight " + number(a), a * std::sqrt(squares));
+        const bool isOff = m_scenario.headIsOff(m_layer, m_head);
+        if (isOff)
+            addStep(headName(m_head.value) + " is switched off", 0);
+        m_out.value = isOff ? 0.0F : static_cast<float>(m_out.steps.back().value);
+    }
+
+    // --- the chain from a score to a weight ---
+
+    void scoreTerms() {
+        const MatrixView q = headBand(*m_computed.q, m_head.value, m_config.dK);
+        const MatrixView k = headBand(*m_computed.k, m_config.kvHeadOf(m_head), m_config.dK);
+        m_out.leftName = "Q_" + rowToken();
+        m_out.rightName = "K_" + keyToken(m_col);
+        for (int d = 0; d < m_config.dK; ++d)
+            addTerm(dimension(d), d, q(m_row, d), k(m_col, d));
+    }
+
+    void scoreEdit(float score) {
+        for (const Intervention& i : m_scenario.interventions)
+            if (isSetCell(i, Stage::Scores) && i.layer == m_layer && i.head == m_head) {
+                addStep("score set by hand", score);
+                return; // of several edits of one cell the last one counts, and that is `score`
+            }
+    }
+
+    void scaleSteps(float score, float scaled) {
+        const HeadInputs in = headInputs(m_scenario, m_trace.mask, m_computed, m_layer, m_head);
+        const HeadProblem& p = in.problem;
+        const bool biased = p.alibiSlope != 0.0F || p.positionBias;
+        addStep(scaleLabel(), biased ? static_cast<double>(score) * p.scale : scaled);
+        if (p.alibiSlope != 0.0F)
+            addStep("+ position bias −" + shortNumber(p.alibiSlope) + " · |" + std::to_string(m_row) + " − " +
+                        std::to_string(m_col) + "|",
+                    p.positionBias ? static_cast<double>(score) * p.scale - p.alibiSlope * std::abs(m_row - m_col)
+                                   : scaled);
+        if (p.positionBias)
+            addStep("+ position bias " + number((*p.positionBias)(m_row, m_col)), scaled);
+    }
+
+    std::string scaleLabel() const {
+        const std::string dK = std::to_string(m_config.dK), dModel = std::to_string(m_config.dModel);
+        if (has(m_scenario.rules, Rule::ScaleDModel))
+            return "÷ √d_model = √" + dModel + " (wrong rule)";
+        if (has(m_scenario.rules, Rule::ScaleDk))
+            return "÷ d_k = " + dK + " (wrong rule)";
+        if (has(m_scenario.rules, Rule::NoScale))
+            return "not scaled (wrong rule)";
+        if (m_scenario.scale.kind == Scale::Kind::None)
+            return "not scaled";
+        if (m_scenario.scale.kind == Scale::Kind::Number)
+            return "× " + shortNumber(m_scenario.scale.number);
+        return "÷ √d_k = √" + dK;
+    }
+
+    void maskSteps(float scaled, float masked) {
+        if (!m_trace.mask.isOpen(m_row, m_col)) {
+            addStep("mask: closed", KeyMask::minusInfinity);
+            return;
+        }
+        const SharedMatrix& additive = m_trace.mask.additive;
+        const float added = additive ? (*additive)(m_row, m_col) : 0.0F;
+        const double sum = static_cast<double>(scaled) + added;
+        const bool capped = m_config.softcap > 0.0F;
+        addStep(added == 0.0F ? "mask: open" : "+ mask " + number(added), capped ? sum : masked);
+        if (capped)
+            addStep("softcap " + shortNumber(m_config.softcap) + " · tanh(x / " + shortNumber(m_config.softcap) + ")",
+                    masked);
+    }
+
+    struct Sharers {
+        std::string line; // "row" or "column"
+        int own = 0;      // the cell's place among them
+        std::vector<float> logits;
+        std::vector<bool> open;
+    };
+
+    void softmaxSteps(const Sharers& s) {
+        const auto own = static_cast<std::size_t>(s.own);
+        const auto openCount = std::ranges::count(s.open, true);
+        if (openCount == 0) {
+            addStep("every cell of the " + s.line + " is closed: it gives nothing", 0);
+            return;
+        }
+        if (!s.open[own]) {
+            addStep("exp(−∞)", 0);
+            return;
+        }
+        double largest = -INFINITY;
+        for (std::size_t i = 0; i < s.logits.size(); ++i)
+            if (s.open[i])
+                largest = std::max(largest, static_cast<double>(s.logits[i]));
+        const double temperature = m_scenario.temperature, below = s.logits[own] - largest;
+        if (std::isinf(temperature)) {
+            addStep("T = ∞: every open cell counts 1", 1);
+            addStep("÷ " + std::to_string(openCount) + " open cells of the " + s.line,
+                    1.0 / static_cast<double>(openCount));
+            return;
+        }
+        addStep("− largest of the " + s.line + " " + number(largest), below);
+        if (temperature == 0) {
+            int ties = 0;
+            for (std::size_t i = 0; i < s.logits.size(); ++i)
+                ties += s.open[i] && static_cast<double>(s.logits[i]) == largest ? 1 : 0;
+            const double isLargest = below == 0 ? 1.0 : 0.0;
+            addStep("T = 0: the largest counts 1, all others 0", isLargest);
+            addStep("÷ " + std::to_string(ties) + " equal to the largest", isLargest / ties);
+            return;
+        }
+        if (temperature != 1)
+            addStep("÷ T = " + shortNumber(temperature), below / temperature);
+        double sum = 0;
+        for (std::size_t i = 0; i < s.logits.size(); ++i)
+            sum += s.open[i] ? std::exp((s.logits[i] - largest) / temperature) : 0.0;
+        addStep("exp", std::exp(below / temperature));
+        addStep("÷ sum of the " + s.line + " " + number(sum), std::exp(below / temperature) / sum);
+    }
+
+    // --- where numbers come from ---
+
+    // The cell of a head's output that stands in a cell of concat: under concat-reshape not the one that should.
+    struct Source {
+        int head, row, column;
+    };
+    Source sourceOf(int row, int column) const {
+        const int dV = m_config.dV;
+        if (!has(m_scenario.rules, Rule::ConcatReshape))
+            return {column / dV, row, column % dV};
+        const std::int64_t flat = std::int64_t{row} * m_config.heads * dV + column; // in (h, n, d_v)
+        const std::int64_t perHead = std::int64_t{m_scenario.queries()} * dV;
+        return {static_cast<int>(flat / perHead), static_cast<int>(flat % perHead / dV), static_cast<int>(flat % dV)};
+    }
+
+    // The columns of this row of concat that a head wrote.
+    std::vector<int> columnsOf(int head) const {
+        std::vector<int> columns;
+        for (int c = 0; c < m_config.heads * m_config.dV; ++c)
+            if (sourceOf(m_row, c).head == head)
+                columns.push_back(c);
+        return columns;
+    }
+
+    bool projectsOutput() const { return m_weights.wO && !has(m_scenario.rules, Rule::NoOutputProjection); }
+
+    const SharedMatrix& projected(Stage which) const {
+        return which == Stage::ProjectionQ   ? m_computed.projectionQ
+               : which == Stage::ProjectionK ? m_computed.projectionK
+                                             : m_computed.projectionV;
+    }
+
+    // One row of a head's stages; the whole head only where rows depend on each other.
+    HeadStages headRowOf(HeadIndex head, int row, HeadWanted wanted) const {
+        const auto rowOf = [row](const Matrix& m) {
+            return m.empty() ? Matrix() : copy(MatrixView(m).rowRange(row, row + 1));
+        };
+        const HeadInputs in = headInputs(m_scenario, m_trace.mask, m_computed, m_layer, head);
+        if (in.problem.softmaxOverQueries) {
+            const HeadStages all = headStages(m_trace, m_layer, head, wanted);
+            return {rowOf(all.scores), rowOf(all.scaled), rowOf(all.masked), rowOf(all.weights), rowOf(all.output)};
+        }
+        HeadRows rows = m_trace.backend->attend(in.problem, row, row + 1, wanted);
+        if (m_computed.meanWeights) { // rule average-heads
+            rows.weights = rowOf(*m_computed.meanWeights);
+            rows.output = m_trace.backend->linear(rows.weights, in.problem.v, nullptr);
+        }
+        return {std::move(rows.scores), std::move(rows.scaled), std::move(rows.masked), std::move(rows.weights),
+                std::move(rows.output)};
+    }
+    HeadStages headRow(HeadWanted wanted) const { return headRowOf(m_head, m_row, wanted); }
+
+    // A head's own weight in this cell, whatever the rule average-heads makes of it.
+    float cellWeight(HeadIndex head) const {
+        if (m_computed.meanWeights && m_out.stage != Stage::Weights)
+            return (*m_computed.meanWeights)(m_row, m_col);
+        const HeadInputs in = headInputs(m_scenario, m_trace.mask, m_computed, m_layer, head);
+        const bool all = in.problem.softmaxOverQueries;
+        const int begin = all ? 0 : m_row, end = all ? m_scenario.queries() : m_row + 1;
+        return m_trace.backend->attend(in.problem, begin, end, {false, false, false, true, false})
+            .weights(m_row - begin, m_col);
+    }
+
+    bool isSetCell(const Intervention& i, Stage stage) const {
+        return i.kind == Intervention::Kind::SetCell && i.stage == stage && i.row == m_row && i.col == m_col;
+    }
+
+    // --- words ---
+
+    void addTerm(std::string label, int index, float left, double right) {
+        m_out.terms.push_back({std::move(label), index, left, static_cast<float>(right), left * right});
+    }
+    void addStep(std::string label, double value) { m_out.steps.push_back({std::move(label), value}); }
+
+    static std::string dimension(int d) { return "d " + std::to_string(d); }
+    std::string queryToken(int i) const { return m_scenario.query.tokens[static_cast<std::size_t>(i)].text; }
+    std::string keyToken(int j) const { return m_scenario.keyTokens().tokens[static_cast<std::size_t>(j)].text; }
+    std::string rowToken() const {
+        return stageInfo(m_out.stage).rows == StageAxis::KeyTokens ? keyToken(m_row) : queryToken(m_row);
+    }
+    std::string headName(int head) const {
+        const std::string index = "L" + std::to_string(m_layer.value) + " H" + std::to_string(head);
+        return m_config.headNames.empty() ? index : index + " " + m_config.headNames[static_cast<std::size_t>(head)];
+    }
+
+    std::string sentence() const {
+        const std::string value = number(m_out.value);
+        if (isTokenByToken(m_out.stage)) {
+            const std::string query = queryToken(m_row) + " (query)", key = keyToken(m_col) + " (key)";
+            switch (m_out.stage) {
+            case Stage::Weights:
+                return query + " attends " + value + " to " + key;
+            case Stage::Norms:
+                return key + " moves the output of " + query + " by " + value;
+            case Stage::Scaled:
+                return query + " has the scaled score " + value + " with " + key;
+            case Stage::Masked:
+                return query + " has the masked score " + value + " with " + key;
+            default:
+                return query + " has the score " + value + " with " + key;
+            }
+        }
+        return std::string(stageInfo(m_out.stage).symbol) + " of " + rowToken() + ", " + dimension(m_col) + ", is " +
+               value;
+    }
+
+    const AttentionTrace& m_trace;
+    const Scenario& m_scenario;
+    const ModelConfig& m_config;
+    const LayerWeights& m_weights;
+    const LayerTrace& m_computed;
+    LayerIndex m_layer;
+    HeadIndex m_head;
+    int m_row, m_col;
+    CellExplanation m_out{};
+};
+
+} // namespace
+
+CellExplanation explainCell(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row,
+                            int col) {
+    return Explainer(trace, layer, head, stage, row, col).run();
+}
+
+} // namespace headscope

@@ -1,0 +1,223 @@
+#include "core/exchange/dump.h"
+
+#include "core/exchange/scenario_file.h"
+#include "core/tensor/errors.h"
+#include "core/tensor/memory.h"
+
+
+#include <algorithm>
+
+namespace headscope {
+
+namespace {
+
+// Collects the arrays of one trace in the order of the file contract: layer by layer, stage by stage.
+class Dumper {
+public:
+    Dumper(const AttentionTrace& trace, const DumpOptions& options)
+        : m_trace(trace), m_options(options), m_config(trace.config()), m_layers(options.layers), m_heads(options.heads) {
+        if (m_layers.empty())
+            for (int l = 0; l < m_config.layers; ++l)
+                m_layers.emplace_back(l);
+        if (m_heads.empty())
+            for (int h = 0; h < m_config.heads; ++h)
+                m_heads.emplace_back(h);
+    }
+
+    std::vector<NamedArray> arrays() {
+        for (const StageInfo& info : stageTable())
+            if (isWanted(info.stage))
+                m_stages.push_back(info.stage);
+        requireMemory();
+        for (const LayerIndex l : m_layers)
+            addLayer(m_trace, l, "", false);
+        if (m_trace.scenario.rules.any())
+            addRightTwin();
+        addTexts();
+        return std::move(m_out);
+    }
+
+private:
+    bool isWanted(Stage s) const {
+        const bool isAsked = m_options.stages.empty() || std::ranges::find(m_options.stages, s) != m_options.stages.end();
+        return isAsked && stageAvailable(m_trace, s);
+    }
+    int queries() const { return m_trace.scenario.queries(); }
+    int keys() const { return m_trace.scenario.keys(); }
+    std::string prefixOf(LayerIndex l) const {
+        return "layers." + std::to_string(l.value) + (m_config.cross ? ".cross." : ".self.");
+    }
+
+    // All arrays are held at once: what does not fit is refused before anything is computed.
+    void requireMemory() const {
+        double bytes = 0;
+        for (const Stage s : m_stages) {
+            const StageShape shape = stageShape(m_config, s, queries(), keys());
+            const bool isCut = stageInfo(s).scope == StageScope::QueryHead;
+            const double count = isCut ? static_cast<double>(m_heads.size()) : shape.count;
+            const double copies = m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
+            bytes += static_cast<double>(m_layers.size()) * count * shape.rows * shape.cols * 4 * copies;
+        }
+        headscope::requireMemory(static_cast<std::int64_t>(std::min(bytes, 0x1p62)), "a dump of these arrays",
+                                 "choose fewer with --layer, --head or --stage");
+    }
+
+    // The matrices of one stage, one after the other.
+    static void append(std::vector<float>& data, const Matrix& m) { data.insert(data.end(), m.values().begin(), m.values().end()); }
+
+    void add(const std::string& name, std::vector<std::int64_t> shape, std::vector<float> data) {
+        m_out.push_back({name, std::move(shape), std::move(data)});
+    }
+    void addMatrix(const std::string& name, const Matrix& m) {
+        add(name, {m.rows(), m.cols()}, {m.values().begin(), m.values().end()});
+    }
+
+    void addLayer(const AttentionTrace& trace, LayerIndex l, const std::string& before, bool onlyTokenByToken) {
+        const std::string prefix = before + prefixOf(l);
+        std::vector<Stage> stages = m_stages;
+        if (onlyTokenByToken)
+            std::erase_if(stages, [](Stage s) { return !isTokenByToken(s); });
+
+        // One pass over the heads for everything that a head derives, instead of one for each stage.
+        const auto has = [&](Stage s) { return std::ranges::find(stages, s) != stages.end(); };
+        const HeadWanted wanted{has(Stage::Scores), has(Stage::Scaled), has(Stage::Masked), has(Stage::Weights), has(Stage::HeadOutput)};
+        std::vector<float> scores, scaled, masked, weights, output;
+        if (wanted.scores || wanted.scaled || wanted.masked || wanted.weights || wanted.output)
+            for (const HeadIndex h : m_heads) {
+                const HeadStages head = headStages(trace, l, h, wanted);
+                append(scores, head.scores);
+                append(scaled, head.scaled);
+                append(masked, head.masked);
+                append(weights, head.weights);
+                append(output, head.output);
+            }
+        for (const Stage s : stages) {
+            const StageInfo& info = stageInfo(s);
+            const StageShape shape = stageShape(m_config, s, queries(), keys());
+            const std::string name = prefix + std::string(info.id);
+            if (info.scope == StageScope::AllHeads) {
+                addMatrix(name, *stageMatrix(trace, l, HeadIndex{0}, s));
+                continue;
+            }
+            std::vector<float> data;
+            std::int64_t count = shape.count;
+            if (info.scope == StageScope::KvHead) {
+                for (int g = 0; g < shape.count; ++g) // through the first query head of each group
+                    append(data, *stageMatrix(trace, l, HeadIndex{g * (m_config.heads / m_config.kvHeads)}, s));
+            } else {
+                count = static_cast<std::int64_t>(m_heads.size());
+                switch (s) {
+                case Stage::Scores: data = std::move(scores); break;
+                case Stage::Scaled: data = std::move(scaled); break;
+                case Stage::Masked: data = std::move(masked); break;
+                case Stage::Weights: data = std::move(weights); break;
+                case Stage::HeadOutput: data = std::move(output); break;
+                default:
+                    for (const HeadIndex h : m_heads)
+                        append(data, *stageMatrix(trace, l, h, s));
+                }
+            }
+            add(name, {count, shape.rows, shape.cols}, std::move(data));
+        }
+        if (onlyTokenByToken)
+            return;
+        if (m_options.weights)
+            for (const WeightKind kind : allWeightKinds)
+                if (const SharedMatrix& w = trace.scenario.model->tensor({l, kind})) {
+                    const bool isBias = kind >= WeightKind::BQ;
+                    add(prefix + std::string(weightName(kind)),
+                        isBias ? std::vector<std::int64_t>{w->cols()} : std::vector<std::int64_t>{w->rows(), w->cols()},
+                        {w->values().begin(), w->values().end()});
+                }
+        m_out.push_back({prefix + "empty_rows", {queries()}, trace.layer(l).emptyRows});
+    }
+
+    // What the same scenario gives without its class rules, and how far off the wrong ones are.
+    void addRightTwin() {
+        Scenario right = m_trace.scenario;
+        right.rules.reset();
+        const SharedTrace rightTrace = headscope::trace(right, *m_trace.backend);
+        const std::size_t first = m_out.size();
+        for (const LayerIndex l : m_layers)
+            addLayer(*rightTrace, l, "right.", true);
+        const std::size_t last = m_out.size();
+        for (std::size_t i = first; i < last; ++i) {
+            const NamedArray twin = m_out[i];
+            const std::string name = twin.name.substr(std::string_view("right.").size());
+            const NamedArray& wrong = *std::ranges::find(m_out, name, &NamedArray::name);
+            const auto& a = std::get<std::vector<float>>(wrong.data);
+            const auto& b = std::get<std::vector<float>>(twin.data);
+            const int count = static_cast<int>(twin.shape[0] * twin.shape[1]), cols = static_cast<int>(twin.shape[2]);
+            Matrix left(count, cols), other(count, cols);
+            std::ranges::copy(a, left.data());
+            std::ranges::copy(b, other.data());
+            const Matrix d = difference(left, other);
+            add("difference." + name, twin.shape, {d.values().begin(), d.values().end()});
+        }
+    }
+
+    void addTexts() {
+        if (m_options.hidden) {
+            const SharedMatrix& hidden = m_trace.layers.back()->hidden;
+            if (!hidden)
+                throw InputError("this model has no hidden states beyond the output of its attention: leave out --hidden");
+            addMatrix("hidden", *hidden);
+        }
+        for (const bool isKey : {false, true}) {
+            const TokenSequence& tokens = isKey ? m_trace.scenario.keyTokens() : m_trace.scenario.query;
+            std::vector<std::string> pieces;
+            for (const Token& t : tokens.tokens)
+                pieces.push_back(t.piece);
+            m_out.push_back({isKey ? "tokens.key" : "tokens.query", {tokens.size()}, std::move(pieces)});
+        }
+        for (const bool isKey : {false, true}) {
+            const TokenSequence& tokens = isKey ? m_trace.scenario.keyTokens() : m_trace.scenario.query;
+            std::vector<std::int64_t> ids;
+            for (const Token& t : tokens.tokens)
+                ids.push_back(t.id);
+            m_out.push_back({isKey ? "ids.key" : "ids.query", {tokens.size()}, std::move(ids)});
+        }
+        if (!m_options.heads.empty()) {
+            std::vector<std::int64_t> heads;
+            for (const HeadIndex h : m_options.heads)
+                heads.push_back(h.value);
+            m_out.push_back({"heads", {static_cast<std::int64_t>(heads.size())}, std::move(heads)});
+        }
+        m_out.push_back({"scenario", {}, std::vector<std::string>{writeScenario({m_trace.scenario, m_options.view})}});
+    }
+
+    const AttentionTrace& m_trace;
+    const DumpOptions& m_options;
+    const ModelConfig& m_config;
+    std::vector<LayerIndex> m_layers;
+    std::vector<HeadIndex> m_heads;
+    std::vector<Stage> m_stages;
+    std::vector<NamedArray> m_out;
+};
+
+std::vector<std::string> axisLabels(const AttentionTrace& trace, StageAxis axis, int count) {
+    std::vector<std::string> labels;
+    for (int i = 0; i < count; ++i) {
+        if (axis == StageAxis::Dimensions)
+            labels.push_back(std::to_string(i));
+        else {
+            const TokenSequence& tokens = axis == StageAxis::QueryTokens ? trace.scenario.query : trace.scenario.keyTokens();
+            labels.push_back(tokens.tokens[static_cast<std::size_t>(i)].text);
+        }
+    }
+    return labels;
+}
+
+} // namespace
+
+std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOptions& options) {
+    return Dumper(trace, options).arrays();
+}
+
+LabelledMatrix labelledStage(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage) {
+    const Matrix& values = *stageMatrix(trace, layer, head, stage);
+    const StageInfo& info = stageInfo(stage);
+    return {values, axisLabels(trace, info.rows, values.rows()), axisLabels(trace, info.cols, values.cols())};
+}
+
+} // namespace headscope

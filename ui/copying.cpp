@@ -1,0 +1,77 @@
+#include "ui/copying.h"
+
+#include "core/exchange/dump.h"
+#include "core/exchange/scenario_file.h"
+#include "ui/stage_text.h"
+#include "ui/theme.h"
+#include "ui/widgets/number_block.h"
+#include "ui/workspace.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QPainter>
+#include <QPrintDialog>
+#include <QPrinter>
+
+namespace headscope {
+
+FigureSource figureSource(const Workspace& workspace) {
+    return {workspace.trace(), workspace.rightTrace()};
+}
+
+FigureSpec figureSpec(const Workspace& workspace) {
+    FigureSpec spec;
+    spec.view = clampedView(workspace.view(), workspace.trace()->scenario);
+    spec.dark = theme().dark;
+    spec.document = fromUtf8(writeScenario({workspace.trace()->scenario, spec.view}));
+    return spec;
+}
+
+void copyPicture(const Workspace& workspace) {
+    if (workspace.trace())
+        QGuiApplication::clipboard()->setImage(figureImage(figureSource(workspace), figureSpec(workspace)));
+}
+
+QString tableText(const Workspace& workspace) {
+    const View& view = workspace.view();
+    const LabelledMatrix table = labelledStage(*workspace.trace(), view.layer, view.heads.front(), view.stage);
+    QString text;
+    for (const std::string& label : table.colLabels)
+        text += u'\t' + fromUtf8(label);
+    text += u'\n';
+    for (int r = 0; r < table.values.rows(); ++r) {
+        text += fromUtf8(table.rowLabels[static_cast<std::size_t>(r)]);
+        for (const float value : table.values.row(r))
+            text += u'\t' + shortestNumber(value, QLocale::c());
+        text += u'\n';
+    }
+    return text;
+}
+
+void copyTable(const Workspace& workspace) {
+    if (workspace.trace())
+        QGuiApplication::clipboard()->setText(tableText(workspace));
+}
+
+void printFigure(const Workspace& workspace, QWidget* window) {
+    if (!workspace.trace())
+        return;
+    QPrinter printer(QPrinter::ScreenResolution); // fonts in points follow the device: keep 96 per inch
+    QPrintDialog dialog(&printer, window);
+    if (dialog.exec() != QDialog::Accepted)
+        return;
+    FigureSpec spec = figureSpec(workspace);
+    spec.dark = false; // paper is white
+    const FigureSource source = figureSource(workspace);
+    const QRectF page = printer.pageRect(QPrinter::Millimeter);
+    spec.widthMm = page.width();
+    const QSizeF size = figureSizeMm(source, spec);
+    const double shrink = std::min(1.0, page.height() / size.height());
+    const double perUnit = printer.resolution() / 96.0 * shrink;
+    QPainter painter(&printer);
+    painter.setRenderHint(QPainter::LosslessImageRendering);
+    painter.scale(perUnit, perUnit);
+    paintFigure(painter, source, spec);
+}
+
+} // namespace headscope

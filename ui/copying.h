@@ -1,0 +1,24 @@
+// What leaves the window through the clipboard and the printer: the figure as a picture, the shown matrix as a table,
+// the command that draws it.
+#pragma once
+
+#include "ui/render/figure.h"
+
+#include <QString>
+
+class QWidget;
+
+namespace headscope {
+
+class Workspace;
+
+// The figure of the present view; dark follows the window. Null trace before the first result.
+FigureSource figureSource(const Workspace& workspace);
+FigureSpec figureSpec(const Workspace& workspace);
+
+void copyPicture(const Workspace& workspace);
+void copyTable(const Workspace& workspace); // tab-separated, with labels
+QString tableText(const Workspace& workspace);
+void printFigure(const Workspace& workspace, QWidget* window);
+
+} // namespace headscope

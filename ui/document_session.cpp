@@ -1,0 +1,190 @@
+#include "ui/document_session.h"
+
+#include "ui/examples.h"
+#include "ui/stage_text.h"
+#include "ui/workspace.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMessageBox>
+#include <QSettings>
+
+namespace headscope {
+
+static constexpr int mostRecent = 8;
+
+static bool isScenarioFile(const QString& path) {
+    return path.endsWith(QLatin1String(".headscope"), Qt::CaseInsensitive);
+}
+
+Document openAnyFile(const QString& path, const QString& text) {
+    if (isScenarioFile(path))
+        return openScenario(toUtf8(path));
+    ScenarioRequest request;
+    request.source.name = toUtf8(path);
+    request.text = toUtf8(text);
+    return {makeScenario(std::move(request)), View()};
+}
+
+Document firstDocument() {
+    ScenarioRequest request;
+    request.text = toUtf8(examples().isEmpty() ? QStringLiteral("The cat sat on the mat") : examples().first().text);
+    Document document{makeScenario(std::move(request)), View()};
+    document.view.values = true;
+    document.view.cell = CellRef{2, 1}; // sat -> cat
+    return document;
+}
+
+Scenario withModel(const Scenario& scenario, ModelSource source) {
+    ScenarioRequest request;
+    const bool worked = source.name == "worked-example";
+    const bool leavesWorked = scenario.source.name == "worked-example" && !worked;
+    source.cross = source.cross && source.name == "toy";
+    request.text = worked ? std::string(workedExampleText()) : scenario.query.source;
+    if (leavesWorked || !hasVisibleCharacter(*request.text))
+        request.text = firstDocument().scenario.query.source;
+    if (source.cross)
+        request.pair = scenario.key ? scenario.key->source : scenario.query.source;
+    request.source = std::move(source);
+    request.mask = scenario.mask;
+    request.scale = scenario.scale;
+    request.temperature = scenario.temperature;
+    request.rules = scenario.rules;
+    return makeScenario(std::move(request));
+}
+
+DocumentSession::DocumentSession(Workspace& workspace, QWidget* window)
+    : QObject(window), m_workspace(workspace), m_window(window) {
+    m_recent = QSettings().value(QStringLiteral("recentFiles")).toStringList();
+    connect(workspace.undoStack(), &QUndoStack::cleanChanged, this, &DocumentSession::stateChanged);
+}
+
+QString DocumentSession::displayName() const {
+    return m_path.isEmpty() ? tr("untitled") : QFileInfo(m_path).fileName();
+}
+
+bool DocumentSession::unsaved() const {
+    return !m_workspace.undoStack()->isClean();
+}
+
+QString DocumentSession::savedState() const {
+    if (unsaved())
+        return tr("unsaved changes");
+    return m_path.isEmpty() ? tr("not saved") : tr("saved");
+}
+
+void DocumentSession::open(const QString& path) {
+    if (!mayDiscard())
+        return;
+    const QString text = fromUtf8(m_workspace.scenario().query.source);
+    const auto work = [path, text](const std::stop_token&) { return openAnyFile(path, text); };
+    m_opening.submit(work, [this, path](const Outcome<Document>& outcome) {
+        if (const auto* failure = std::get_if<Failure>(&outcome))
+            emit problem(failure->sentence);
+        const auto* document = std::get_if<Document>(&outcome);
+        if (!document)
+            return;
+        m_path = isScenarioFile(path) ? path : QString();
+        remember(path);
+        m_workspace.reset(document->scenario, document->view);
+        emit stateChanged();
+    });
+}
+
+void DocumentSession::openByDialog() {
+    const QString path = QFileDialog::getOpenFileName(
+        m_window, tr("Open"), folder(),
+        tr("All that Headscope reads (*.headscope *.safetensors *.npz);;Scenarios (*.headscope);;All files (*)"));
+    if (!path.isEmpty())
+        open(path);
+}
+
+bool DocumentSession::save() {
+    return m_path.isEmpty() ? saveAs() : saveTo(m_path);
+}
+
+bool DocumentSession::saveAs() {
+    QString path = QFileDialog::getSaveFileName(m_window, tr("Save the scenario"), folder(),
+                                                tr("Headscope scenarios (*.headscope)"));
+    if (path.isEmpty())
+        return false;
+    if (!isScenarioFile(path))
+        path += QLatin1String(".headscope");
+    return saveTo(path);
+}
+
+bool DocumentSession::saveTo(const QString& path) {
+    try {
+        saveScenario({m_workspace.scenario(), m_workspace.view()}, toUtf8(path));
+    } catch (const std::exception& error) {
+        emit problem(fromUtf8(error.what()));
+        return false;
+    }
+    m_path = path;
+    m_workspace.undoStack()->setClean();
+    remember(path);
+    emit stateChanged();
+    return true;
+}
+
+bool DocumentSession::mayDiscard() {
+    if (!unsaved())
+        return true;
+    QMessageBox box(QMessageBox::Question, tr("Unsaved changes"),
+                    tr("%1 has changes that are not saved.").arg(displayName()),
+                    QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
+    box.setInformativeText(tr("Save them before going on?"));
+    box.setDefaultButton(QMessageBox::Save);
+    const int answer = box.exec();
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+}
+
+void DocumentSession::useModel(const ModelSource& source) {
+    const Scenario scenario = m_workspace.scenario();
+    const auto work = [scenario, source](const std::stop_token&) { return withModel(scenario, source); };
+    m_switching.submit(work, [this, source](const Outcome<Scenario>& outcome) {
+        if (const auto* failure = std::get_if<Failure>(&outcome))
+            emit problem(failure->sentence);
+        else if (const auto* next = std::get_if<Scenario>(&outcome))
+            m_workspace.edit(tr("Use the model %1").arg(fromUtf8(source.name)), *next);
+    });
+}
+
+void DocumentSession::openText(const QString& text) {
+    try {
+        const QString line = text.simplified();
+        m_workspace.edit(tr("Drop a text"), withTexts(m_workspace.scenario(), toUtf8(line), std::nullopt));
+    } catch (const InputError& error) {
+        emit problem(fromUtf8(error.what()));
+    }
+}
+
+QString DocumentSession::folder() const {
+    return m_path.isEmpty() ? QSettings().value(QStringLiteral("folder")).toString() : QFileInfo(m_path).path();
+}
+
+void DocumentSession::remember(const QString& path) {
+    const QString full = QFileInfo(path).absoluteFilePath();
+    m_recent.removeAll(full);
+    m_recent.prepend(full);
+    m_recent = m_recent.mid(0, mostRecent);
+    if (!m_remembers)
+        return;
+    QSettings settings;
+    settings.setValue(QStringLiteral("recentFiles"), m_recent);
+    settings.setValue(QStringLiteral("folder"), QFileInfo(full).path());
+}
+
+void DocumentSession::fillRecentMenu(QMenu* menu) {
+    menu->clear();
+    for (const QString& path : m_recent) {
+        QAction* action = menu->addAction(QFileInfo(path).fileName());
+        action->setToolTip(path);
+        connect(action, &QAction::triggered, this, [this, path] { open(path); });
+    }
+    if (m_recent.isEmpty())
+        menu->addAction(tr("no recent files"))->setEnabled(false);
+}
+
+} // namespace headscope

@@ -1,0 +1,111 @@
+#include "ui/head_survey.h"
+
+#include "core/attention/head_stages.h"
+#include "ui/workspace.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+
+Matrix pooledByMaximum(const Matrix& values, int mostCells) {
+    const int rows = std::min(values.rows(), mostCells);
+    const int cols = std::min(values.cols(), mostCells);
+    if (rows == values.rows() && cols == values.cols())
+        return values;
+    Matrix pooled(rows, cols, -std::numeric_limits<float>::infinity());
+    for (int r = 0; r < values.rows(); ++r) {
+        const int to = static_cast<int>(static_cast<std::int64_t>(r) * rows / values.rows());
+        for (int c = 0; c < values.cols(); ++c) {
+            float& cell = pooled(to, static_cast<int>(static_cast<std::int64_t>(c) * cols / values.cols()));
+            cell = std::max(cell, values(r, c));
+        }
+    }
+    return pooled;
+}
+
+static void addRowSums(HeadSummary& head, const Matrix& weights, const std::vector<bool>& emptyRows) {
+    for (int r = 0; r < weights.rows(); ++r) {
+        if (static_cast<std::size_t>(r) < emptyRows.size() && emptyRows[static_cast<std::size_t>(r)])
+            continue;
+        double sum = 0;
+        for (const float w : weights.row(r))
+            sum += static_cast<double>(w);
+        head.leastRowSum = std::min(head.leastRowSum, sum);
+        head.mostRowSum = std::max(head.mostRowSum, sum);
+    }
+}
+
+static void addStrongest(HeadSummary& head, const Matrix& weights, bool sameText) {
+    for (int r = 0; r < weights.rows(); ++r)
+        for (int c = 0; c < weights.cols(); ++c)
+            if (weights(r, c) > head.strongestWeight && !(sameText && (c == r || c == 0))) {
+                head.strongestWeight = weights(r, c);
+                head.strongest = {r, c};
+                head.hasStrongest = true;
+            }
+}
+
+Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop) {
+    Survey survey;
+    survey.trace = trace;
+    survey.pinned = pinned;
+    const ModelConfig& config = trace->config();
+    const std::int64_t cells = static_cast<std::int64_t>(trace->scenario.queries()) * trace->scenario.keys();
+    if (cells > HeadSurvey::mostCells)
+        return survey;
+    for (int l = 0; l < config.layers; ++l)
+        for (int h = 0; h < config.heads; ++h) {
+            if (stop.stop_requested())
+                throw Cancelled();
+            const SharedMatrix weights = stageMatrix(*trace, LayerIndex{l}, HeadIndex{h}, Stage::Weights);
+            HeadSummary head;
+            head.metrics = headMetrics(*trace, LayerIndex{l}, HeadIndex{h});
+            head.thumbnail = pooledByMaximum(*weights, HeadSurvey::thumbnailCells);
+            addRowSums(head, *weights, trace->layer(LayerIndex{l}).emptyRows);
+            addStrongest(head, *weights, !trace->scenario.key);
+            if (pinned && pinned->row < weights->rows() && pinned->col < weights->cols())
+                head.pinnedWeight = (*weights)(pinned->row, pinned->col);
+            survey.heads.push_back(std::move(head));
+        }
+    return survey;
+}
+
+double Survey::worstRowSum() const {
+    double worst = 0;
+    for (const HeadSummary& head : heads)
+        worst = std::max({worst, std::abs(head.leastRowSum - 1), std::abs(head.mostRowSum - 1)});
+    return worst;
+}
+
+const HeadSummary& Survey::at(LayerIndex layer, HeadIndex head) const {
+    return heads[static_cast<std::size_t>(layer.value * trace->config().heads + head.value)];
+}
+
+HeadSurvey::HeadSurvey(Workspace& workspace, QObject* parent) : QObject(parent), m_workspace(workspace) {
+    connect(&workspace, &Workspace::traceChanged, this, &HeadSurvey::refresh);
+    connect(&workspace, &Workspace::viewChanged, this, [this] {
+        const View& view = m_workspace.view();
+        if (m_current && isTokenByToken(view.stage) && m_current->pinned != view.cell)
+            refresh();
+    });
+}
+
+void HeadSurvey::refresh() {
+    const SharedTrace trace = m_workspace.trace();
+    const View& view = m_workspace.view();
+    if (!trace)
+        return;
+    const std::optional<CellRef> pinned = isTokenByToken(view.stage) ? view.cell : std::nullopt;
+    const auto work = [trace, pinned](const std::stop_token& stop) {
+        return std::make_shared<const Survey>(surveyHeads(trace, pinned, stop));
+    };
+    m_jobs.submit(work, [this](const Outcome<SharedSurvey>& outcome) {
+        if (const auto* survey = std::get_if<SharedSurvey>(&outcome)) {
+            m_current = *survey;
+            emit changed();
+        }
+    });
+}
+
+} // namespace headscope

@@ -1,0 +1,63 @@
+// HeadSurvey: what every head of a trace does, for the thumbnails, the list of findings and the status line. Computed
+// in the background after each trace, latest wins. Not here: the metrics themselves (core/analysis), drawing.
+#pragma once
+
+#include "core/analysis/metrics.h"
+#include "core/attention/view.h"
+#include "ui/latest_wins.h"
+
+#include <QObject>
+
+#include <memory>
+
+namespace headscope {
+
+class Workspace;
+
+// One head: its metrics, a small picture of its weights, and where it looks hardest.
+struct HeadSummary {
+    HeadMetrics metrics;
+    Matrix thumbnail;  // weights, pooled by the largest of each block; at most thumbnailCells square
+    CellRef strongest; // the largest weight off the diagonal and off the first key, if there is any such cell
+    float strongestWeight = 0;
+    bool hasStrongest = false;
+    double leastRowSum = 1, mostRowSum = 1; // over the rows that are not fully masked
+    float pinnedWeight = 0;                 // of the pinned cell, 0 without one
+};
+
+struct Survey {
+    SharedTrace trace;              // of which it is
+    std::optional<CellRef> pinned;  // for which pinnedWeight is
+    std::vector<HeadSummary> heads; // layer by layer
+    double worstRowSum() const;     // largest |row sum - 1|
+    const HeadSummary& at(LayerIndex layer, HeadIndex head) const;
+};
+using SharedSurvey = std::shared_ptr<const Survey>;
+
+// Pure; polls stop after every head. Throws Cancelled.
+Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop);
+// The largest value of each block of cells; a matrix that is small enough comes back as it is.
+Matrix pooledByMaximum(const Matrix& values, int mostCells);
+
+class HeadSurvey : public QObject {
+    Q_OBJECT
+public:
+    explicit HeadSurvey(Workspace& workspace, QObject* parent = nullptr);
+    const SharedSurvey& current() const { return m_current; } // null before the first
+
+    static constexpr int thumbnailCells = 48;
+    // A longer text is not surveyed: its heads are shown one at a time.
+    static constexpr std::int64_t mostCells = 4096LL * 4096;
+
+signals:
+    void changed();
+
+private:
+    void refresh();
+
+    Workspace& m_workspace;
+    SharedSurvey m_current;
+    LatestWins<SharedSurvey> m_jobs;
+};
+
+} // namespace headscope

@@ -1,0 +1,454 @@
+#include "ui/main_window.h"
+
+#include "ui/copying.h"
+#include "ui/dialogs/about_dialog.h"
+#include "ui/dialogs/export_dialog.h"
+#include "ui/dialogs/model_dialog.h"
+#include "ui/document_session.h"
+#include "ui/examples.h"
+#include "ui/head_survey.h"
+#include "ui/render_command.h"
+#include "ui/stage_text.h"
+#include "ui/theme.h"
+#include "ui/widgets/cell_inspector.h"
+#include "ui/widgets/cost_panel.h"
+#include "ui/widgets/found_list.h"
+#include "ui/widgets/head_grid.h"
+#include "ui/widgets/rules_panel.h"
+#include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/stage_panel.h"
+#include "ui/widgets/stage_stepper.h"
+#include "ui/widgets/status_line.h"
+#include "ui/widgets/token_chips.h"
+#include "ui/widgets/view_controls.h"
+#include "ui/widgets/weight_editor.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFile>
+#include <QIcon>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QScrollArea>
+#include <QSettings>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace headscope {
+
+// Raised when the arrangement of the docks changes, so that an old saved layout is not forced onto it.
+static constexpr int layoutVersion = 1;
+
+MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
+    : QMainWindow(parent), m_remembers(remembers), m_workspace(new Workspace(this)),
+      m_survey(new HeadSurvey(*m_workspace, this)), m_session(new DocumentSession(*m_workspace, this)) {
+    setWindowIcon(QIcon(QStringLiteral(":/headscope.svg")));
+    setAcceptDrops(true);
+    m_session->setRemembers(remembers);
+    createTop();
+    createDocks();
+    createActions();
+    connectWorkspace();
+    restoreLayout();
+    m_workspace->reset(std::move(document.scenario), std::move(document.view));
+    showTitle();
+}
+
+// Menu, sentence, tokens and messages run across the whole width, above the docks.
+void MainWindow::createTop() {
+    auto* top = new QWidget;
+    auto* rows = new QVBoxLayout(top);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(0);
+    auto* menu = new QMenuBar;
+    m_sentence = new SentenceBar(*m_workspace);
+    m_chips = new TokenChips(*m_workspace);
+    m_messages = new MessageStrip;
+    for (QWidget* row : {static_cast<QWidget*>(menu), static_cast<QWidget*>(m_sentence), static_cast<QWidget*>(m_chips),
+                         static_cast<QWidget*>(m_messages)})
+        rows->addWidget(row);
+    setMenuWidget(top);
+    m_stage = new StagePanel(*m_workspace);
+    auto* center = new QWidget;
+    auto* around = new QVBoxLayout(center);
+    around->setContentsMargins(0, 8, 0, 8);
+    around->addWidget(m_stage);
+    setCentralWidget(center);
+    m_status = new StatusLine(*m_workspace, *m_survey);
+    setStatusBar(m_status);
+}
+
+// A dock that looks like a card with a quiet heading; the heading still drags it.
+static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QString& title, QWidget* content) {
+    auto* dock = new QDockWidget(title, window);
+    dock->setObjectName(name);
+    dock->setTitleBarWidget(new QWidget); // the card has its own heading
+    auto* frame = new QWidget;
+    auto* around = new QVBoxLayout(frame);
+    around->setContentsMargins(0, 8, 0, 8);
+    auto* card = new QFrame;
+    card->setObjectName(QStringLiteral("card"));
+    auto* column = new QVBoxLayout(card);
+    column->setContentsMargins(12, 8, 12, 8);
+    column->setSpacing(6);
+    auto* heading = new QLabel(title.toUpper());
+    heading->setObjectName(QStringLiteral("heading"));
+    heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    column->addWidget(heading);
+    column->addWidget(content, 1);
+    around->addWidget(card);
+    dock->setWidget(frame);
+    dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
+    return dock;
+}
+
+// A page of a tab that may be taller than its dock.
+static QWidget* scrolling(QWidget* page) {
+    auto* area = new QScrollArea;
+    area->setWidget(page);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->viewport()->setAutoFillBackground(false);
+    page->setAutoFillBackground(false);
+    return area;
+}
+
+void MainWindow::createDocks() {
+    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), new HeadGrid(*m_workspace, *m_survey));
+    m_foundDock =
+        cardDock(this, QStringLiteral("found"), tr("Found in this sentence"), new FoundList(*m_workspace, *m_survey));
+    m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"),
+                               new CellInspector(*m_workspace));
+    auto* tabs = new QTabWidget;
+    tabs->setDocumentMode(true);
+    tabs->addTab(new WeightEditor(*m_workspace), tr("Weights"));
+    tabs->addTab(scrolling(new RulesPanel(*m_workspace)), tr("Class rules"));
+    tabs->addTab(scrolling(new CostPanel(*m_workspace)), tr("Cost"));
+    m_editDock = cardDock(this, QStringLiteral("edit"), tr("Change it"), tabs);
+    arrangeDocks();
+}
+
+void MainWindow::arrangeDocks() {
+    for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock})
+        removeDockWidget(dock);
+    addDockWidget(Qt::LeftDockWidgetArea, m_headsDock);
+    addDockWidget(Qt::LeftDockWidgetArea, m_foundDock);
+    addDockWidget(Qt::RightDockWidgetArea, m_inspectorDock);
+    addDockWidget(Qt::RightDockWidgetArea, m_editDock);
+    for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock})
+        dock->setVisible(!theme().projector);
+    resizeDocks({m_headsDock, m_inspectorDock}, {width() * 23 / 100, width() * 27 / 100}, Qt::Horizontal);
+    resizeDocks({m_headsDock, m_foundDock}, {2, 5}, Qt::Vertical);
+    resizeDocks({m_inspectorDock, m_editDock}, {5, 4}, Qt::Vertical);
+}
+
+QAction* MainWindow::add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
+                         const std::function<void()>& run) {
+    QAction* action = menu->addAction(text);
+    action->setShortcut(key);
+    action->setToolTip(tip);
+    action->setStatusTip(QString());
+    connect(action, &QAction::triggered, this, run);
+    return action;
+}
+
+void MainWindow::createActions() {
+    createFileMenu();
+    createEditMenu();
+    createModelMenu();
+    createViewMenu();
+    createLearnMenu();
+    createHelpMenu();
+}
+
+static QMenuBar* barOf(QMainWindow* window) {
+    return window->menuWidget()->findChild<QMenuBar*>();
+}
+
+static QMenu* addMenu(QMainWindow* window, const QString& title) {
+    QMenu* menu = barOf(window)->addMenu(title);
+    menu->setToolTipsVisible(true);
+    return menu;
+}
+
+void MainWindow::createFileMenu() {
+    QMenu* menu = addMenu(this, tr("&File"));
+    add(menu, tr("&Open…"), QKeySequence::Open, tr("A scenario, an attention module or a text"),
+        [this] { m_session->openByDialog(); });
+    QMenu* recent = menu->addMenu(tr("Open &recent"));
+    recent->setToolTipsVisible(true);
+    connect(recent, &QMenu::aboutToShow, this, [this, recent] { m_session->fillRecentMenu(recent); });
+    menu->addSeparator();
+    add(menu, tr("&Save"), QKeySequence::Save, tr("Everything that decides these numbers, in one small file"),
+        [this] { m_session->save(); });
+    add(menu, tr("Save &as…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), tr("Save under another name"),
+        [this] { m_session->saveAs(); });
+    menu->addSeparator();
+    add(menu, tr("&Export the figure…"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("PNG, SVG or PDF, with a preview"),
+        [this] { showExport(); });
+    add(menu, tr("&Print…"), QKeySequence::Print, tr("The figure on paper"),
+        [this] { printFigure(*m_workspace, this); });
+    menu->addSeparator();
+    add(menu, tr("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), tr("Close the window"), [this] { close(); });
+}
+
+void MainWindow::createEditMenu() {
+    QMenu* menu = addMenu(this, tr("&Edit"));
+    QAction* undo = m_workspace->undoStack()->createUndoAction(this, tr("&Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    QAction* redo = m_workspace->undoStack()->createRedoAction(this, tr("&Redo"));
+    redo->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z));
+    menu->addActions({undo, redo});
+    menu->addSeparator();
+    add(menu, tr("Copy as &picture"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), tr("The figure, as exported"),
+        [this] { copyPicture(*m_workspace); });
+    add(menu, tr("Copy as &table"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_T),
+        tr("The shown matrix with its labels, for a spreadsheet"), [this] { copyTable(*m_workspace); });
+    add(menu, tr("Copy as &command"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L),
+        tr("The headscope line that draws this figure"), [this] { copyCommand(); });
+    menu->addSeparator();
+    add(menu, tr("&Switch head off or on"), QKeySequence(Qt::Key_F8), tr("The chosen heads hand on zeros"),
+        [this] { toggleHeads(*m_workspace); });
+    add(menu, tr("Edit the s&entence"), QKeySequence(Qt::CTRL | Qt::Key_L), tr("Put the cursor into the sentence"),
+        [this] { m_sentence->focusText(); });
+    QAction* second = add(menu, tr("&Add or remove the second text"), QKeySequence(Qt::CTRL | Qt::Key_2),
+                          tr("Cross-attention: keys and values from another text"),
+                          [this] { m_sentence->setSecondText(!m_workspace->scenario().key.has_value()); });
+    connect(m_workspace, &Workspace::scenarioChanged, second, [this, second] {
+        second->setEnabled(m_sentence->takesSecondText() || m_workspace->scenario().key.has_value());
+    });
+}
+
+void MainWindow::createModelMenu() {
+    QMenu* menu = addMenu(this, tr("&Model"));
+    int number = 1;
+    for (const BuiltinModel& model : builtinModels()) {
+        ModelSource source;
+        source.name = model.name;
+        add(menu, fromUtf8(model.name), QKeySequence(Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)),
+            fromUtf8(model.what), [this, source] { m_session->useModel(source); });
+    }
+    menu->addSeparator();
+    add(menu, tr("&Options of toy…"), QKeySequence(Qt::CTRL | Qt::Key_M), tr("Sizes, seed, positions, biases"),
+        [this] { showToyOptions(); });
+    add(menu, tr("Open a model &file…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
+        tr("An attention module as saved from PyTorch"), [this] { m_session->openByDialog(); });
+    menu->addSeparator();
+    add(menu, tr("Stop &computing"), QKeySequence(Qt::CTRL | Qt::Key_Period), tr("The last result stays"),
+        [this] { m_workspace->cancel(); });
+}
+
+void MainWindow::goToHead(int layers, int heads) {
+    const SharedModel& model = m_workspace->scenario().model;
+    View view = m_workspace->view();
+    view.layer.value = std::clamp(view.layer.value + layers, 0, model->config().layers - 1);
+    view.heads = {HeadIndex{std::clamp(view.heads.front().value + heads, 0, model->config().heads - 1)}};
+    m_workspace->setView(view);
+}
+
+void MainWindow::createViewMenu() {
+    QMenu* menu = addMenu(this, tr("&View"));
+    int number = 1;
+    const std::pair<FigureKind, QString> kinds[] = {{FigureKind::Heatmap, tr("&Heatmap")},
+                                                    {FigureKind::Links, tr("&Links")},
+                                                    {FigureKind::Walk, tr("&Walk")},
+                                                    {FigureKind::Stages, tr("&Stages of this head")},
+                                                    {FigureKind::Grid, tr("All hea&ds")}};
+    for (const auto& [kind, text] : kinds)
+        add(menu, text, QKeySequence(Qt::CTRL | Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)), QString(),
+            [this, kind = kind] {
+                View view = m_workspace->view();
+                view.figure = kind;
+                m_workspace->setView(view);
+            });
+    add(menu, tr("&Numbers in cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_V), tr("Where they fit"), [this] {
+        View view = m_workspace->view();
+        view.values = !view.values;
+        m_workspace->setView(view);
+    });
+    menu->addSeparator();
+    add(menu, tr("Next head"), QKeySequence(Qt::CTRL | Qt::Key_Right), QString(), [this] { goToHead(0, 1); });
+    add(menu, tr("Previous head"), QKeySequence(Qt::CTRL | Qt::Key_Left), QString(), [this] { goToHead(0, -1); });
+    add(menu, tr("Next layer"), QKeySequence(Qt::CTRL | Qt::Key_Down), QString(), [this] { goToHead(1, 0); });
+    add(menu, tr("Previous layer"), QKeySequence(Qt::CTRL | Qt::Key_Up), QString(), [this] { goToHead(-1, 0); });
+    menu->addSeparator();
+    m_darkAction = menu->addAction(tr("&Dark"));
+    m_darkAction->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_D));
+    m_projectorAction = menu->addAction(tr("&Projector: large type, high contrast"));
+    m_projectorAction->setShortcut(QKeySequence(Qt::Key_F6));
+    for (QAction* action : {m_darkAction, m_projectorAction}) {
+        action->setCheckable(true);
+        connect(action, &QAction::triggered, this,
+                [this] { setLook(m_darkAction->isChecked(), m_projectorAction->isChecked()); });
+    }
+    add(menu, tr("&Full screen"), QKeySequence(Qt::Key_F11), QString(),
+        [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    menu->addSeparator();
+    int dockNumber = 2;
+    for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock}) {
+        QAction* action = dock->toggleViewAction();
+        action->setShortcut(QKeySequence(Qt::SHIFT | static_cast<Qt::Key>(Qt::Key_F1 + dockNumber++)));
+        menu->addAction(action);
+    }
+    add(menu, tr("&Reset the layout"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R), tr("As on the first day"),
+        [this] { arrangeDocks(); });
+}
+
+void MainWindow::createLearnMenu() {
+    QMenu* menu = addMenu(this, tr("&Learn"));
+    StageStepper* stepper = m_stage->stepper();
+    add(menu, tr("&Next stage"), QKeySequence(Qt::ALT | Qt::Key_Right), QString(), [stepper] { stepper->next(); });
+    add(menu, tr("&Back one stage"), QKeySequence(Qt::ALT | Qt::Key_Left), QString(), [stepper] { stepper->back(); });
+    add(menu, tr("&Play the stages"), QKeySequence(Qt::Key_F5), tr("One after the other; again to stop"),
+        [stepper] { stepper->setPlaying(!stepper->playing()); });
+    menu->addSeparator();
+    for (const Example& example : examples()) {
+        QAction* action = menu->addAction(example.title);
+        action->setToolTip(example.shows);
+        connect(action, &QAction::triggered, this, [this, example] { m_sentence->setText(example.text); });
+    }
+}
+
+void MainWindow::createHelpMenu() {
+    QMenu* menu = addMenu(this, tr("&Help"));
+    add(menu, tr("&Keys"), QKeySequence(Qt::Key_F1), tr("Every action with its key"), [this] {
+        QList<QAction*> actions;
+        for (const QAction* top : barOf(this)->actions())
+            actions += top->menu()->actions();
+        showShortcuts(this, actions);
+    });
+    add(menu, tr("&About Headscope"), QKeySequence(), QString(), [this] { showAbout(this); });
+}
+
+void MainWindow::connectWorkspace() {
+    connect(m_workspace, &Workspace::failed, m_messages, &MessageStrip::say);
+    connect(m_workspace, &Workspace::traceChanged, m_messages, [this] { m_messages->say({}); });
+    connect(m_workspace, &Workspace::scenarioChanged, this, &MainWindow::showTitle);
+    connect(m_session, &DocumentSession::problem, m_messages, &MessageStrip::say);
+    connect(m_session, &DocumentSession::stateChanged, this, &MainWindow::showTitle);
+    connect(m_stage->controls(), &ViewControls::problem, m_messages, &MessageStrip::say);
+    connect(m_stage->controls(), &ViewControls::exportRequested, this, &MainWindow::showExport);
+    connect(m_sentence, &SentenceBar::problem, m_messages, &MessageStrip::say);
+    connect(m_sentence, &SentenceBar::hint, m_stage, &StagePanel::setHint);
+    connect(m_sentence, &SentenceBar::usable, this, [this] {
+        m_stage->setHint({});
+        m_messages->say({});
+    });
+    connect(m_sentence, &SentenceBar::modelRequested, this, [this](const QString& name) {
+        ModelSource source;
+        source.name = toUtf8(name);
+        m_session->useModel(source);
+    });
+    connect(m_sentence, &SentenceBar::openRequested, m_session, &DocumentSession::openByDialog);
+    connect(m_sentence, &SentenceBar::toyOptionsRequested, this, &MainWindow::showToyOptions);
+}
+
+void MainWindow::restoreLayout() {
+    bool dark = theme().dark;
+    bool projector = theme().projector;
+    resize(1366, 768);
+    if (m_remembers) {
+        const QSettings settings;
+        dark = settings.value(QStringLiteral("dark"), dark).toBool();
+        projector = settings.value(QStringLiteral("projector"), projector).toBool();
+        restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
+        setLook(dark, projector);
+        if (!restoreState(settings.value(QStringLiteral("docks")).toByteArray(), layoutVersion))
+            arrangeDocks();
+        return;
+    }
+    setLook(dark, projector);
+}
+
+void MainWindow::setLook(bool dark, bool projector) {
+    applyTheme(makeTheme(dark, projector));
+    m_darkAction->setChecked(dark);
+    m_projectorAction->setChecked(projector);
+    arrangeDocks(); // a projector shows the sentence, the stages and the picture alone
+}
+
+void MainWindow::showTitle() {
+    setWindowTitle(tr("%1[*] – Headscope").arg(m_session->displayName()));
+    setWindowModified(m_session->unsaved());
+    m_status->setSaved(m_session->savedState());
+}
+
+void MainWindow::showExport() {
+    if (!m_workspace->trace())
+        return;
+    ExportDialog dialog(figureSource(*m_workspace), figureSpec(*m_workspace), this);
+    dialog.exec();
+}
+
+void MainWindow::copyCommand() {
+    try {
+        const Document document{m_workspace->scenario(), m_workspace->view()};
+        const QString saved = m_session->unsaved() ? QString() : m_session->path();
+        QApplication::clipboard()->setText(renderCommand(document, saved));
+    } catch (const InputError& error) {
+        m_messages->say(fromUtf8(error.what()));
+    }
+}
+
+void MainWindow::showToyOptions() {
+    ModelDialog dialog(m_workspace->scenario().source, this);
+    if (dialog.exec() == QDialog::Accepted)
+        m_session->useModel(dialog.source());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    if (!m_session->mayDiscard())
+        return event->ignore();
+    if (m_remembers) {
+        QSettings settings;
+        settings.setValue(QStringLiteral("geometry"), saveGeometry());
+        settings.setValue(QStringLiteral("docks"), saveState(layoutVersion));
+        settings.setValue(QStringLiteral("dark"), theme().dark);
+        settings.setValue(QStringLiteral("projector"), theme().projector);
+    }
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls() || event->mimeData()->hasText())
+        event->acceptProposedAction();
+}
+
+// A file is opened, a text file read, a text used as the sentence.
+void MainWindow::dropEvent(QDropEvent* event) {
+    const QMimeData* data = event->mimeData();
+    const QString path = data->hasUrls() ? data->urls().constFirst().toLocalFile() : QString();
+    if (path.endsWith(QLatin1String(".txt"), Qt::CaseInsensitive)) {
+        QFile file(path);
+        if (file.open(QIODevice::ReadOnly))
+            m_session->openText(QString::fromUtf8(file.readAll()));
+        else
+            m_messages->say(tr("%1: %2").arg(path, file.errorString()));
+    } else if (!path.isEmpty()) {
+        m_session->open(path);
+    } else if (data->hasText()) {
+        m_session->openText(data->text());
+    }
+    event->acceptProposedAction();
+}
+
+int runWindow(const QString& file) {
+    QApplication::setOrganizationName(QStringLiteral("Headscope"));
+    QApplication::setApplicationName(QStringLiteral("headscope"));
+    QApplication::setApplicationDisplayName(QStringLiteral("Headscope"));
+    applyTheme(makeTheme(false, false));
+    Document document = firstDocument();
+    if (!file.isEmpty())
+        document = openAnyFile(file, fromUtf8(document.scenario.query.source));
+    MainWindow window(std::move(document));
+    window.show();
+    return QApplication::exec();
+}
+
+} // namespace headscope

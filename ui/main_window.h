@@ -1,0 +1,79 @@
+// MainWindow: puts the widgets together: menus, docks, the file behind the document, light and dark. It shows nothing
+// itself and computes nothing. Called by the program's main and by the screenshot.
+#pragma once
+
+#include "core/exchange/scenario_file.h"
+#include "ui/workspace.h"
+
+#include <QMainWindow>
+
+namespace headscope {
+
+class DocumentSession;
+class FoundList;
+class HeadGrid;
+class HeadSurvey;
+class MessageStrip;
+class SentenceBar;
+class StagePanel;
+class StatusLine;
+class TokenChips;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    // remembers: layout, theme and recent files are kept between sessions; a screenshot neither reads nor writes them.
+    explicit MainWindow(Document document, bool remembers = true, QWidget* parent = nullptr);
+
+    Workspace& workspace() { return *m_workspace; }
+    DocumentSession& session() { return *m_session; }
+    StagePanel& stagePanel() { return *m_stage; }
+    SentenceBar& sentenceBar() { return *m_sentence; }
+    MessageStrip& messages() { return *m_messages; }
+    void setLook(bool dark, bool projector);
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    void createTop();
+    void createDocks();
+    void createActions();
+    void createFileMenu();
+    void createEditMenu();
+    void createModelMenu();
+    void createViewMenu();
+    void createLearnMenu();
+    void createHelpMenu();
+    void connectWorkspace();
+    void restoreLayout();
+
+    QAction* add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
+                 const std::function<void()>& run);
+    void arrangeDocks(); // as on the first day
+    void showExport();
+    void copyCommand();
+    void showToyOptions();
+    void showTitle();
+    void goToHead(int layers, int heads); // a step in the grid
+
+    bool m_remembers;
+    Workspace* m_workspace;
+    HeadSurvey* m_survey;
+    DocumentSession* m_session;
+    SentenceBar* m_sentence;
+    TokenChips* m_chips;
+    MessageStrip* m_messages;
+    StagePanel* m_stage;
+    StatusLine* m_status;
+    QDockWidget *m_headsDock, *m_foundDock, *m_inspectorDock, *m_editDock;
+    QAction *m_darkAction, *m_projectorAction;
+};
+
+// Opens the window on a scenario, a checkpoint or nothing (the first example) and runs until it is closed; the exit
+// status. Needs a QApplication. Throws InputError or LoadError when the file cannot be used.
+int runWindow(const QString& file);
+
+} // namespace headscope

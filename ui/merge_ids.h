@@ -1,0 +1,11 @@
+// Which edits in a row become one undo step: the ids that Workspace::edit takes. Panels count on from mergeFirstFree.
+#pragma once
+
+namespace headscope {
+
+inline constexpr int mergeText = 1;
+inline constexpr int mergeScale = 2;
+inline constexpr int mergeTemperature = 3;
+inline constexpr int mergeFirstFree = 100;
+
+} // namespace headscope

@@ -1,0 +1,251 @@
+#include "ui/render/sheet.h"
+
+#include <QFontMetricsF>
+#include <QImage>
+#include <QPainterPath>
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+
+Theme Theme::of(bool dark) {
+    if (dark)
+        return {QColor(0x1c, 0x1f, 0x26), QColor(0xe8, 0xea, 0xed), QColor(0xa0, 0xa7, 0xb2), QColor(0x45, 0x4b, 0x57),
+                QColor(0xff, 0x6b, 0x9a), QColor(0x30, 0x35, 0x3f), QColor(0x2a, 0x2f, 0x38), QColor(0x5a, 0x62, 0x70),
+                QColor(0x1c, 0x1f, 0x26, 130)};
+    return {QColor(Qt::white),        QColor(0x1c, 0x1f, 0x24), QColor(0x5f, 0x66, 0x72), QColor(0xd3, 0xd7, 0xdd),
+            QColor(0xd6, 0x33, 0x6c), QColor(0xe9, 0xec, 0xf0), QColor::fromRgb(ColorScale::maskedColor()),
+            QColor::fromRgb(ColorScale::hatchColor()), QColor(255, 255, 255, 150)};
+}
+
+QFont figureFont(double pointSize, bool bold) {
+    QFont font(QStringLiteral("DejaVu Sans"));
+    font.setPointSizeF(pointSize);
+    font.setBold(bold);
+    font.setHintingPreference(QFont::PreferNoHinting); // the same widths at every resolution
+    return font;
+}
+
+const QPaintDevice* figureDevice() {
+    static const QImage device = [] {
+        QImage image(1, 1, QImage::Format_RGB32);
+        image.setDotsPerMeterX(3780);
+        image.setDotsPerMeterY(3780);
+        return image;
+    }();
+    return &device;
+}
+
+namespace {
+
+QFontMetricsF metricsOf(const QFont& font) { return QFontMetricsF(font, const_cast<QPaintDevice*>(figureDevice())); }
+
+} // namespace
+
+QString displayText(const std::string& utf8, const QFont& font) {
+    const QString text = QString::fromStdString(utf8);
+    if (text.isEmpty())
+        return QStringLiteral("·");
+    const QFontMetricsF metrics = metricsOf(font);
+    QString out;
+    for (const char32_t c : text.toUcs4()) {
+        const auto category = QChar::category(c);
+        const bool invisible = category == QChar::Other_Control || category == QChar::Other_Format ||
+                               category == QChar::Other_Surrogate || category == QChar::Separator_Line ||
+                               category == QChar::Separator_Paragraph;
+        if (c == U'\n')
+            out += QChar(0x21b5);
+        else if (c == U'\t')
+            out += QChar(0x21e5);
+        else if (invisible && c != 0x200c && c != 0x200d) // joiners shape their neighbours and need no glyph
+            out += QStringLiteral("U+%1").arg(static_cast<uint>(c), 4, 16, QLatin1Char('0')).toUpper();
+        else if (!invisible && !QChar::isSpace(c) && !metrics.inFontUcs4(c))
+            out += QStringLiteral("U+%1").arg(static_cast<uint>(c), 4, 16, QLatin1Char('0')).toUpper();
+        else
+            out += QString::fromUcs4(&c, 1);
+    }
+    return out.trimmed().isEmpty() ? QString(out.size(), QChar(0x2423)) : out;
+}
+
+Sheet::Sheet(QPainter* painter, bool dark, double fontSizePt)
+    : m_painter(painter), m_theme(Theme::of(dark)), m_pointSize(fontSizePt) {}
+
+QFont Sheet::deviceFont(QFont font) const {
+    if (m_painter && m_painter->device() && m_painter->device()->logicalDpiY() > 0)
+        font.setPointSizeF(font.pointSizeF() * 96.0 / m_painter->device()->logicalDpiY());
+    return font;
+}
+
+double Sheet::width(const QString& text, const QFont& font) const { return metricsOf(font).horizontalAdvance(text); }
+double Sheet::lineHeight(const QFont& font) const {
+    const QFontMetricsF m = metricsOf(font);
+    return m.ascent() + m.descent();
+}
+
+void Sheet::text(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color) {
+    if (text.isEmpty())
+        return;
+    const QFontMetricsF metrics = metricsOf(font);
+    QString shown = text;
+    double w = metrics.horizontalAdvance(shown);
+    if (w > rect.width() + 0.5) {
+        shown = metrics.elidedText(text, Qt::ElideRight, rect.width());
+        w = metrics.horizontalAdvance(shown);
+    }
+    const double h = metrics.ascent() + metrics.descent();
+    const double x = align & Qt::AlignRight     ? rect.right() - w
+                     : align & Qt::AlignHCenter ? rect.center().x() - w / 2
+                                                : rect.left();
+    const double y = align & Qt::AlignBottom    ? rect.bottom() - h
+                     : align & Qt::AlignVCenter ? rect.center().y() - h / 2
+                                                : rect.top();
+    m_texts.push_back({QRectF(x, y, w, h), shown});
+    if (!m_painter)
+        return;
+    m_painter->setFont(deviceFont(font));
+    m_painter->setPen(color);
+    m_painter->drawText(QPointF(x, y + metrics.ascent()), shown);
+}
+
+void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color) {
+    // Turned about the rectangle's lower left corner: along is upwards, across is to the right.
+    Sheet turned(m_painter, false, m_pointSize);
+    turned.m_theme = m_theme;
+    if (m_painter) {
+        m_painter->save();
+        m_painter->translate(rect.left(), rect.bottom());
+        m_painter->rotate(-90);
+    }
+    turned.text(QRectF(0, 0, rect.height(), rect.width()), align, text, font, color);
+    if (m_painter)
+        m_painter->restore();
+    for (const PlacedText& t : turned.m_texts)
+        m_texts.push_back({QRectF(rect.left() + t.rect.top(), rect.bottom() - t.rect.right(), t.rect.height(), t.rect.width()), t.text});
+}
+
+double Sheet::paragraph(QPointF topLeft, double width, const QString& text, const QFont& font, const QColor& color) {
+    const double height = lineHeight(font) * 1.1;
+    double y = topLeft.y();
+    QString current;
+    const auto flush = [&] {
+        this->text(QRectF(topLeft.x(), y, width, height), Qt::AlignLeft | Qt::AlignTop, current, font, color);
+        y += height;
+        current.clear();
+    };
+    for (const QString& word : text.split(u' ', Qt::SkipEmptyParts)) {
+        const QString longer = current.isEmpty() ? word : current + u' ' + word;
+        if (!current.isEmpty() && this->width(longer, font) > width) {
+            flush();
+            current = word;
+        } else {
+            current = longer;
+        }
+    }
+    if (!current.isEmpty())
+        flush();
+    return y - topLeft.y();
+}
+
+double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, const QColor& color) {
+    QString source = text;
+    source.replace(QStringLiteral("sqrt("), QStringLiteral("√("));
+    QFont small = font;
+    small.setPointSizeF(font.pointSizeF() * 0.72);
+    const double base = metricsOf(font).ascent(), smallBase = metricsOf(small).ascent();
+    double x = topLeft.x();
+    const auto piece = [&](const QString& part, const QFont& f, double baseline) {
+        if (part.isEmpty())
+            return;
+        const double w = width(part, f);
+        this->text(QRectF(x, topLeft.y() + baseline - metricsOf(f).ascent(), w + 1, lineHeight(f)), Qt::AlignLeft | Qt::AlignTop, part, f, color);
+        x += w;
+    };
+    QString run;
+    for (qsizetype i = 0; i < source.size(); ++i) {
+        const QChar c = source[i];
+        const bool script = (c == u'_' || c == u'^') && !run.isEmpty() && !run.back().isSpace() && i + 1 < source.size();
+        if (!script) {
+            run += c;
+            continue;
+        }
+        piece(run, font, base);
+        run.clear();
+        QString inner;
+        if (source[i + 1] == u'{') {
+            const qsizetype end = source.indexOf(u'}', i);
+            inner = source.mid(i + 2, (end < 0 ? source.size() : end) - i - 2);
+            i = end < 0 ? source.size() : end;
+        } else {
+            while (i + 1 < source.size() && source[i + 1].isLetterOrNumber())
+                inner += source[++i];
+        }
+        piece(inner, small, c == u'_' ? base + 0.22 * smallBase : base - 0.42 * base);
+        if (!inner.isEmpty())
+            x += 0.04 * base;
+        if (i + 1 < source.size() && (source[i + 1] == u'^' || source[i + 1] == u'_'))
+            run = QStringLiteral("\u200b"); // a second script directly after the first: K_h^T
+    }
+    piece(run, font, base);
+    return x - topLeft.x();
+}
+
+double Sheet::formulaWidth(const QString& text, const QFont& font) {
+    Sheet measure(nullptr, false, m_pointSize);
+    return measure.formula({0, 0}, text, font, m_theme.text);
+}
+
+void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers) {
+    m_cells.push_back({area, picture});
+    if (!m_painter || picture->matrix().empty())
+        return;
+    CellStyle style;
+    style.hatchGround = m_theme.hatchGround;
+    style.hatchLine = m_theme.hatchLine;
+    style.hairline = m_theme.hairline;
+    if (numbers) {
+        const QSizeF cell(area.width() / picture->matrix().cols(), area.height() / picture->matrix().rows());
+        style.numbers = numberFont(picture->matrix(), font(), 3.5, cell, figureDevice());
+        if (style.numbers)
+            style.numbers = deviceFont(*style.numbers);
+    }
+    paintCells(*m_painter, *picture, area, style);
+}
+
+void Sheet::frame(const QRectF& rect, const QColor& color, double width) {
+    if (!m_painter)
+        return;
+    m_painter->setBrush(Qt::NoBrush);
+    m_painter->setPen(QPen(color, width, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+    m_painter->drawRect(rect);
+}
+
+void Sheet::fill(const QRectF& rect, const QColor& color) {
+    if (!m_painter)
+        return;
+    m_painter->setPen(Qt::NoPen);
+    m_painter->setBrush(color);
+    m_painter->drawRect(rect);
+}
+
+void Sheet::line(QPointF from, QPointF to, const QColor& color, double width) {
+    if (!m_painter)
+        return;
+    m_painter->setPen(QPen(color, width, Qt::SolidLine, Qt::FlatCap));
+    m_painter->drawLine(from, to);
+}
+
+void Sheet::arrow(QPointF from, QPointF to, const QColor& color) {
+    line(from, to, color, 1.2);
+    if (!m_painter)
+        return;
+    const QPointF d = to - from;
+    const double length = std::hypot(d.x(), d.y());
+    if (length <= 0)
+        return;
+    const QPointF along = d / length, across(-along.y(), along.x());
+    m_painter->setPen(Qt::NoPen);
+    m_painter->setBrush(color);
+    m_painter->drawPolygon(QPolygonF{to + along * 0.5, to - along * 5 + across * 3, to - along * 5 - across * 3});
+}
+
+} // namespace headscope

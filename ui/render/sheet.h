@@ -1,0 +1,84 @@
+// Sheet: the paper that figures are drawn on. One unit is 1/96 inch. It knows the theme, the fonts and how to write text so
+// that it fits; without a painter it only measures, so that one function both lays out and paints a figure and the two can
+// never disagree. Everything placed is recorded, for tests and for whoever must find a cell in a picture.
+// Not here: what a figure contains. Works in any thread.
+#pragma once
+
+#include "ui/render/matrix_painter.h"
+
+#include <QColor>
+#include <QFont>
+#include <QPainter>
+#include <QString>
+#include <vector>
+
+namespace headscope {
+
+struct Theme {
+    QColor background, text, muted, line, accent, track, hatchGround, hatchLine, hairline;
+    static Theme of(bool dark);
+};
+
+// A token or other text of the user as it is shown: control characters, and characters for which no font has a glyph, are
+// written as their code point (U+E000); an empty one as a dot.
+QString displayText(const std::string& utf8, const QFont& font);
+
+// The family of all figures: always installed, and embedded in PDF.
+QFont figureFont(double pointSize, bool bold = false);
+// A device of 96 dots per inch, to measure on.
+const QPaintDevice* figureDevice();
+
+class Sheet {
+public:
+    struct PlacedText {
+        QRectF rect;
+        QString text;
+    };
+    struct PlacedCells {
+        QRectF area;
+        SharedPicture picture;
+    };
+
+    // painter: null measures only.
+    Sheet(QPainter* painter, bool dark, double fontSizePt);
+
+    const Theme& theme() const { return m_theme; }
+    bool paints() const { return m_painter != nullptr; }
+    QPainter* painter() { return m_painter; }
+
+    QFont font(double scale = 1.0, bool bold = false) const { return figureFont(m_pointSize * scale, bold); }
+    double pointSize() const { return m_pointSize; }
+    double width(const QString& text, const QFont& font) const;
+    double lineHeight(const QFont& font) const; // ascent + descent
+
+    // One line, its box aligned in rect (Qt::Alignment); never clipped, so the caller makes room. Elided at the end if wider.
+    void text(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color);
+    // The same, reading upwards: rect is where the turned text lies; align as if it were read horizontally along it.
+    void textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color);
+    // Words wrapped to width; returns the height taken.
+    double paragraph(QPointF topLeft, double width, const QString& text, const QFont& font, const QColor& color);
+    // "Q_h K_h^T / sqrt(d_k)": subscripts, superscripts and roots set as such; returns the width taken.
+    double formula(QPointF topLeft, const QString& text, const QFont& font, const QColor& color);
+    double formulaWidth(const QString& text, const QFont& font);
+
+    void cells(const SharedPicture& picture, const QRectF& area, bool numbers);
+    void frame(const QRectF& rect, const QColor& color, double width);
+    void fill(const QRectF& rect, const QColor& color);
+    void line(QPointF from, QPointF to, const QColor& color, double width);
+    void arrow(QPointF from, QPointF to, const QColor& color);
+
+    // Fonts are given in points; a device that is not 96 dpi needs them scaled.
+    QFont deviceFont(QFont font) const;
+
+    const std::vector<PlacedText>& placedTexts() const { return m_texts; }
+    const std::vector<PlacedCells>& placedCells() const { return m_cells; }
+
+private:
+    QPainter* m_painter;
+    Theme m_theme;
+    double m_pointSize;
+    std::vector<PlacedText> m_texts;
+    std::vector<PlacedCells> m_cells;
+};
+
+} // namespace headscope

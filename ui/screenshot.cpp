@@ -1,0 +1,58 @@
+#include "ui/screenshot.h"
+
+#include "core/exchange/atomic_file.h"
+#include "ui/latest_wins.h"
+#include "ui/main_window.h"
+#include "ui/stage_text.h"
+#include "ui/theme.h"
+#include "ui/widgets/status_line.h"
+
+#include <QApplication>
+#include <QBuffer>
+#include <QEventLoop>
+#include <QImage>
+#include <QPainter>
+
+#include <ostream>
+
+namespace headscope {
+
+void waitUntilSettled() {
+    // A finished job may start the next one (a survey after a trace): settled is quiet for a few rounds.
+    for (int quiet = 0; quiet < 5;) {
+        const bool idle = backgroundJobs == 0;
+        QApplication::processEvents(idle ? QEventLoop::AllEvents : QEventLoop::WaitForMoreEvents);
+        QApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+        quiet = idle && backgroundJobs == 0 ? quiet + 1 : 0;
+    }
+}
+
+static QImage pictureOf(QWidget& window, double scaleFactor) {
+    QImage image(window.size() * scaleFactor, QImage::Format_RGB32);
+    image.setDevicePixelRatio(scaleFactor);
+    image.fill(theme().window);
+    window.render(&image);
+    return image;
+}
+
+void writeScreenshot(const ScreenshotSpec& spec, const QString& path) {
+    applyTheme(makeTheme(spec.dark, spec.projector));
+    MainWindow window(spec.document, false);
+    QString problem;
+    QObject::connect(&window.workspace(), &Workspace::failed, &window,
+                     [&problem](const QString& sentence) { problem = sentence; });
+    window.setAttribute(Qt::WA_DontShowOnScreen);
+    window.resize(spec.size);
+    window.setLook(spec.dark, spec.projector);
+    window.show();
+    waitUntilSettled();
+    if (!problem.isEmpty())
+        throw InputError(toUtf8(problem));
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    pictureOf(window, spec.scaleFactor).save(&buffer, "PNG");
+    writeFileAtomically(toUtf8(path), [&bytes](std::ostream& out) { out.write(bytes.constData(), bytes.size()); });
+}
+
+} // namespace headscope

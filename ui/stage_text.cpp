@@ -1,0 +1,177 @@
+#include "ui/stage_text.h"
+
+#include <QCoreApplication>
+#include <QGlyphRun>
+#include <QGuiApplication>
+#include <QRegularExpression>
+#include <QTextLayout>
+
+namespace headscope {
+
+QString fromUtf8(std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+std::string toUtf8(const QString& text) {
+    return text.toStdString();
+}
+
+QString richFormula(const QString& formula) {
+    QString rich = formula.toHtmlEscaped();
+    static const QRegularExpression sub(QStringLiteral("_\\{?([A-Za-z0-9]+)\\}?"));
+    static const QRegularExpression super(QStringLiteral("\\^\\{?([A-Za-z0-9]+)\\}?"));
+    rich.replace(sub, QStringLiteral("<sub>\\1</sub>"));
+    rich.replace(super, QStringLiteral("<sup>\\1</sup>"));
+    return rich;
+}
+
+QString stageFormula(const Scenario& scenario, Stage stage) {
+    QString formula = fromUtf8(stageInfo(stage).formula);
+    if (stage == Stage::Scaled && scaleText(scenario).startsWith(QStringLiteral("×")))
+        formula = QStringLiteral("S %1").arg(scaleText(scenario));
+    formula.replace(QLatin1String("sqrt(d_k)"), QStringLiteral("√%1").arg(scenario.model->config().dK));
+    if (stage == Stage::Weights && scenario.temperature != 1.0)
+        formula += QStringLiteral(" / T, T = %1").arg(scenario.temperature, 0, 'g', 4);
+    return richFormula(formula);
+}
+
+QString stepTitle(std::string_view stepName) {
+    return fromUtf8(stepName).replace(QLatin1String("^O"), QStringLiteral("ᴼ"));
+}
+
+QString stageShortName(Stage stage) {
+    switch (stage) {
+    case Stage::ProjectionQ:
+    case Stage::Q:
+        return QStringLiteral("Q");
+    case Stage::ProjectionK:
+    case Stage::K:
+        return QStringLiteral("K");
+    case Stage::ProjectionV:
+    case Stage::V:
+        return QStringLiteral("V");
+    case Stage::Contribution:
+        return QCoreApplication::translate("headscope", "this head");
+    case Stage::Output:
+        return QCoreApplication::translate("headscope", "output");
+    case Stage::Norms:
+        return QCoreApplication::translate("headscope", "norms");
+    default:
+        return fromUtf8(stageInfo(stage).symbol);
+    }
+}
+
+static QString size(int rows, int cols) {
+    return QStringLiteral("%1 × %2").arg(rows).arg(cols);
+}
+
+static QString product(const QString& left, const QString& right, const QString& result) {
+    return QStringLiteral("(%1)(%2) = %3").arg(left, right, result);
+}
+
+QString stageSizes(const Scenario& scenario, Stage stage) {
+    const ModelConfig& c = scenario.model->config();
+    const int n = scenario.queries();
+    const int m = scenario.keys();
+    switch (stage) {
+    case Stage::ProjectionQ:
+        return product(size(n, c.dModel), size(c.dModel, c.heads * c.dK), size(n, c.heads * c.dK));
+    case Stage::ProjectionK:
+        return product(size(m, c.dModelKey), size(c.dModelKey, c.kvHeads * c.dK), size(m, c.kvHeads * c.dK));
+    case Stage::ProjectionV:
+        return product(size(m, c.dModelKey), size(c.dModelKey, c.kvHeads * c.dV), size(m, c.kvHeads * c.dV));
+    case Stage::Scores:
+        return product(size(n, c.dK), size(c.dK, m), size(n, m));
+    case Stage::HeadOutput:
+        return product(size(n, m), size(m, c.dV), size(n, c.dV));
+    case Stage::Contribution:
+        return product(size(n, c.dV), size(c.dV, c.dOut), size(n, c.dOut));
+    case Stage::Output:
+        return product(size(n, c.heads * c.dV), size(c.heads * c.dV, c.dOut), size(n, c.dOut));
+    default: {
+        const StageShape shape = stageShape(c, stage, n, m);
+        return size(shape.rows, shape.cols);
+    }
+    }
+}
+
+QString scaleText(const Scenario& scenario) {
+    if (scenario.rules.none() && scenario.scale.kind == Scale::Kind::SqrtDk)
+        return QStringLiteral("÷ √%1").arg(scenario.model->config().dK);
+    return QStringLiteral("× %1").arg(scaleFactor(scenario), 0, 'g', 3);
+}
+
+QString stepSubtitle(const Scenario& scenario, int step) {
+    const ModelConfig& c = scenario.model->config();
+    const std::vector<Stage> stages = stagesOfStep(scenario, step);
+    const StageShape shape = stageShape(c, stages.front(), scenario.queries(), scenario.keys());
+    switch (stages.front()) {
+    case Stage::Scaled:
+        return scaleText(scenario);
+    case Stage::Masked: {
+        const QString name = fromUtf8(maskName(scenario.mask));
+        if (name == QLatin1String("model"))
+            return c.causal ? QStringLiteral("causal") : QStringLiteral("none");
+        return name.size() > 10 ? name.left(9) + QStringLiteral("…") : name;
+    }
+    default:
+        return QStringLiteral("%1×%2").arg(shape.rows).arg(shape.cols);
+    }
+}
+
+std::vector<Stage> stagesOfStep(const Scenario& scenario, int step) {
+    std::vector<Stage> stages;
+    for (const StageInfo& info : stageTable())
+        if (info.step == step && stageAvailable(scenario, info.stage))
+            stages.push_back(info.stage);
+    return stages;
+}
+
+Stage stageOfStep(const Scenario& scenario, int step, Stage current) {
+    const std::vector<Stage> stages = stagesOfStep(scenario, step);
+    return stages.empty() || stageInfo(current).step == step ? current : stages.front();
+}
+
+QString headName(LayerIndex layer, HeadIndex head) {
+    return QStringLiteral("L%1 H%2").arg(layer.value).arg(head.value);
+}
+
+QString headTitle(const ModelConfig& config, LayerIndex layer, HeadIndex head) {
+    const QString name = headName(layer, head);
+    const auto index = static_cast<std::size_t>(head.value);
+    return index < config.headNames.size() ? name + QStringLiteral(" · ") + fromUtf8(config.headNames[index]) : name;
+}
+
+// True when the application's font, or one that Qt falls back to, has a glyph for it.
+static bool hasGlyph(const QString& character) {
+    QTextLayout layout(character, QGuiApplication::font());
+    layout.beginLayout();
+    layout.createLine();
+    layout.endLayout();
+    for (const QGlyphRun& run : layout.glyphRuns())
+        if (run.glyphIndexes().contains(0))
+            return false;
+    return true;
+}
+
+QString tokenText(const Token& token) {
+    const QString text = fromUtf8(token.text.empty() ? token.piece : token.text);
+    QString shown;
+    for (const char32_t code : text.toStdU32String()) {
+        const QString character = QString::fromUcs4(&code, 1);
+        const bool plain = code >= 0x20 && code < 0x7f;
+        shown += plain || (QChar::isPrint(code) && hasGlyph(character))
+                     ? character
+                     : QStringLiteral("U+%1").arg(QString::number(code, 16).toUpper(), 4, QLatin1Char('0'));
+    }
+    return shown;
+}
+
+QStringList tokenTexts(const TokenSequence& tokens) {
+    QStringList texts;
+    for (const Token& token : tokens.tokens)
+        texts << tokenText(token);
+    return texts;
+}
+
+} // namespace headscope

@@ -1,0 +1,41 @@
+// What the window says about a stage: formulas with sub- and superscripts, this model's sizes, names of heads and
+// cells. Everything is derived from the stage table and the scenario. Not here: numbers.
+#pragma once
+
+#include "core/attention/head_stages.h"
+#include "core/attention/view.h"
+
+#include <QString>
+#include <QStringList>
+
+namespace headscope {
+
+QString fromUtf8(std::string_view text);
+std::string toUtf8(const QString& text);
+
+// "Q_h K_h^T" as rich text with sub- and superscripts.
+QString richFormula(const QString& formula);
+// The stage's formula with this model's numbers in it, as rich text: "S / √32".
+QString stageFormula(const Scenario& scenario, Stage stage);
+// The name of a stage on a button: "Q", "A", "‖a v W_O‖".
+QString stageShortName(Stage stage);
+// The name of a step on one line: "Wᴼ".
+QString stepTitle(std::string_view stepName);
+// "(8 × 64) (64 × 8) → 8 × 8": what is multiplied in this model. Plain text, empty where nothing is multiplied.
+QString stageSizes(const Scenario& scenario, Stage stage);
+// What stands under a step in the stepper: "8×8", "÷ √64", "causal".
+QString stepSubtitle(const Scenario& scenario, int step);
+// The stages of a step that this scenario has, in table order.
+std::vector<Stage> stagesOfStep(const Scenario& scenario, int step);
+// The step's shown stage: `current` when it belongs to it, else the first.
+Stage stageOfStep(const Scenario& scenario, int step, Stage current);
+
+QString headName(LayerIndex layer, HeadIndex head); // "L0 H3"
+// "L0 H3 · next token" where the model names its heads.
+QString headTitle(const ModelConfig& config, LayerIndex layer, HeadIndex head);
+// A token as people read it; a character that no font draws as its code point.
+QString tokenText(const Token& token);
+QStringList tokenTexts(const TokenSequence& tokens);
+QString scaleText(const Scenario& scenario); // "÷ √64", "× 1", "× 0.3"
+
+} // namespace headscope

@@ -1,0 +1,52 @@
+#include "ui/trace_runner.h"
+
+#include "core/backend/backend.h"
+
+namespace headscope {
+
+// Both traces of a scenario with class rules; one of a right one. Runs on the worker.
+static TracePair computePair(const Scenario& scenario, const TracePair& previous, const std::stop_token& stop,
+                             const Progress& progress) {
+    const Backend& backend = backendByName("auto");
+    TracePair pair;
+    pair.trace = trace(scenario, backend, previous.trace.get(), stop, progress);
+    if (scenario.rules.any()) {
+        Scenario right = scenario;
+        right.rules.reset();
+        pair.right = trace(right, backend, previous.right.get(), stop, progress);
+    }
+    return pair;
+}
+
+TraceRunner::TraceRunner(QObject* parent) : QObject(parent) {}
+
+void TraceRunner::request(const Scenario& scenario, const TracePair& previous, bool letFinish) {
+    const bool wasBusy = busy();
+    const auto work = [this, scenario, previous](const std::stop_token& stop) {
+        // The destructor waits for a running job, so `this` outlives it.
+        const auto progress = [this](double fraction) {
+            QMetaObject::invokeMethod(
+                this, [this, fraction] { emit progressChanged(fraction); }, Qt::QueuedConnection);
+        };
+        return computePair(scenario, previous, stop, progress);
+    };
+    m_jobs.submit(
+        work, [this](const Outcome<TracePair>& outcome) { deliver(outcome); }, letFinish);
+    if (!wasBusy)
+        emit busyChanged(true);
+}
+
+void TraceRunner::cancel() {
+    m_jobs.cancel();
+}
+
+void TraceRunner::deliver(const Outcome<TracePair>& outcome) {
+    if (!busy())
+        emit busyChanged(false);
+    if (const auto* pair = std::get_if<TracePair>(&outcome))
+        emit finished(*pair);
+    else if (const auto* failure = std::get_if<Failure>(&outcome))
+        emit failed(failure->sentence);
+}
+
+} // namespace headscope

@@ -1,0 +1,62 @@
+// CellInspector: the arithmetic of the pinned cell, as text that can be selected and copied: the terms of its sum,
+// largest first, and the chain from the sum to the number shown. Not here: the arithmetic (core/attention/explain), the
+// rounding that makes the printed column add up (core/attention/printed_sum).
+#pragma once
+
+#include "core/attention/printed_sum.h"
+
+#include <QString>
+#include <QStringList>
+#include <QTextBrowser>
+#include <optional>
+
+namespace headscope {
+
+class Workspace;
+
+// What the panel says about one cell, before it is laid out. Numbers in the locale's way.
+struct CellSheet {
+    CellExplanation explanation;
+    PrintedSum sum;
+    QString sumName;    // "score", "sum"
+    QStringList notes;  // in words: masked, temperature 0, a wrong rule, ...
+    QString query, key; // token texts where the cell joins two tokens; else empty
+};
+CellSheet cellSheet(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row, int col,
+                    int shownTerms);
+QString cellSheetText(const CellSheet& sheet); // tab-separated lines
+
+class CellInspector : public QTextBrowser {
+    Q_OBJECT
+public:
+    explicit CellInspector(Workspace& workspace, QWidget* parent = nullptr);
+
+    // Empty until a cell is pinned and computed.
+    const std::optional<CellSheet>& sheet() const { return m_sheet; }
+    bool showsAll() const { return m_showAll; }
+    QSize sizeHint() const override;
+
+public slots:
+    void setShowAll(bool all);
+    void copyAsText();
+
+protected:
+    void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+private:
+    void refresh();
+    void layOut();
+    QString html() const;
+    QString headline() const;
+    QString sumTable() const;
+    QString bar(double share, int width) const;
+
+    Workspace& m_workspace;
+    std::optional<CellSheet> m_sheet;
+    bool m_showAll = false;
+};
+
+} // namespace headscope

@@ -1,0 +1,260 @@
+#include "ui/widgets/comparison_view.h"
+
+#include "core/attention/head_stages.h"
+#include "core/attention/printed_sum.h"
+#include "ui/render/axis_labels.h"
+#include "ui/render/matrix_painter.h"
+#include "ui/stage_text.h"
+#include "ui/theme.h"
+
+#include <QHelpEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QToolTip>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+
+namespace {
+
+constexpr int shownDifferences = 5;
+
+QString number(double value, bool withSign = false) {
+    return fromUtf8(printNumber(value, withSign));
+}
+
+// The range from end to end as a row of cells, so that the legend has exactly the colours of the cells.
+SharedPicture legendOf(const ColorScale& scale) {
+    constexpr int steps = 64;
+    Matrix row(1, steps);
+    const ValueRange range = scale.range();
+    for (int i = 0; i < steps; ++i)
+        row(0, i) = static_cast<float>(range.lo + (range.hi - range.lo) * i / (steps - 1));
+    return std::make_shared<const CellPicture>(share(std::move(row)), scale);
+}
+
+} // namespace
+
+ComparisonCanvas::ComparisonCanvas(QWidget* parent) : QWidget(parent) {
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+    setAccessibleName(tr("Two matrices and their difference"));
+}
+
+void ComparisonCanvas::setComparison(std::optional<Comparison> comparison) {
+    m_comparison = std::move(comparison);
+    m_panels.clear();
+    if (m_comparison) {
+        const Comparison& c = *m_comparison;
+        const MatrixView both[] = {*c.a, *c.b};
+        const ResolvedRange common = resolveRange({}, {}, {c.isWeights, c.isSigned}, both);
+        const ColorScale scale(ColorMap::Viridis, c.isSigned, common.range);
+        const SharedMatrix minus = share(difference(*c.a, *c.b));
+        const MatrixView one[] = {*minus};
+        const ResolvedRange own = resolveRange({}, {}, {false, true}, one);
+        const ColorScale diverging(ColorMap::Viridis, true, own.range);
+        const auto add = [this](const QString& title, const SharedMatrix& matrix, const ColorScale& colors,
+                                const QString& caption) {
+            m_panels.push_back(
+                {title, std::make_shared<const CellPicture>(matrix, colors), legendOf(colors), caption, {}});
+        };
+        add(c.titleA, c.a, scale, tr("one range for both"));
+        add(c.titleB, c.b, scale, tr("one range for both"));
+        add(tr("difference"), minus, diverging, tr("symmetric about 0"));
+    }
+    layOut();
+    update();
+}
+
+// Row labels stand once, at the left; column labels over each matrix; cells are square and equally large in all three.
+void ComparisonCanvas::layOut() {
+    if (m_panels.empty())
+        return;
+    const Comparison& c = *m_comparison;
+    const QFontMetricsF metrics(font());
+    const double line = metrics.height(), gap = line;
+    const double cols = std::max(1, c.a->cols()), rows = std::max(1, c.a->rows());
+    double left = 0;
+    for (const QString& label : c.rowLabels)
+        left = std::max(left, metrics.horizontalAdvance(label));
+    left = std::min(left, width() / 6.0) + line / 2 + line; // and the turned title of the rows
+    const double panelWidth = (width() - left - 2 * gap) / 3;
+    double widest = 0;
+    for (const QString& label : c.colLabels)
+        widest = std::max(widest, metrics.horizontalAdvance(label));
+    const bool flat = widest + 0.4 * line <= panelWidth / cols;
+    const double labels = flat ? line : std::min(widest, 5 * line);
+    const double top = 2 * line + labels + line / 2, bottom = 2.5 * line; // title, axis title, labels; legend
+    const double pitch = std::max(1.0, std::min(panelWidth / cols, (height() - top - bottom) / rows));
+    for (std::size_t p = 0; p < m_panels.size(); ++p)
+        m_panels[p].cells = QRectF(left + static_cast<double>(p) * (panelWidth + gap), top, pitch * cols, pitch * rows);
+}
+
+QRectF ComparisonCanvas::cellsOf(int panel) const {
+    return m_panels.empty() ? QRectF() : m_panels[static_cast<std::size_t>(panel)].cells;
+}
+
+QString ComparisonCanvas::describeCell(int row, int col) const {
+    const Comparison& c = *m_comparison;
+    const double a = static_cast<double>((*c.a)(row, col)), b = static_cast<double>((*c.b)(row, col));
+    return tr("%1, %2: %3 %4, %5 %6, difference %7")
+        .arg(c.rowLabels.value(row), c.colLabels.value(col), c.titleA.section(u':', 0, 0), number(a), c.titleB,
+             number(b), number(a == b ? 0 : a - b, true));
+}
+
+QSize ComparisonCanvas::sizeHint() const {
+    return {fontMetrics().height() * 36, fontMetrics().height() * 16};
+}
+
+QSize ComparisonCanvas::minimumSizeHint() const {
+    return {fontMetrics().height() * 16, fontMetrics().height() * 10};
+}
+
+void ComparisonCanvas::paintEvent(QPaintEvent*) {
+    layOut();
+    QPainter painter(this);
+    for (std::size_t p = 0; p < m_panels.size(); ++p)
+        paintPanel(painter, m_panels[p], p == 0);
+}
+
+void ComparisonCanvas::paintPanel(QPainter& painter, const Panel& panel, bool isFirst) const {
+    const Comparison& c = *m_comparison;
+    const QRectF& cells = panel.cells;
+    const double line = QFontMetricsF(font()).height();
+    const double room = (width() - m_panels.front().cells.left() - 2 * line) / 3; // of a panel
+
+    QFont bold = font();
+    bold.setBold(true);
+    painter.setFont(bold);
+    painter.setPen(theme().text);
+    const QString title = QFontMetricsF(bold).elidedText(panel.title, Qt::ElideRight, room);
+    painter.drawText(QPointF(cells.left(), QFontMetricsF(bold).ascent()), title);
+    painter.setFont(font());
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(cells.left(), line, room, line), Qt::AlignLeft | Qt::AlignVCenter, c.colTitle);
+
+    CellStyle style;
+    const QSizeF cell(cells.width() / c.a->cols(), cells.height() / c.a->rows());
+    style.numbers = numberFont(panel.picture->matrix(), font(), 6, cell, this);
+    paintCells(painter, *panel.picture, cells, style);
+
+    const auto labels = [&](Side side, const QStringList& texts, double pitch, double origin, double edge,
+                            double extent, double from, double to) {
+        const LabelPlan plan = planLabels(side, texts, font(), {pitch, extent, 6, this});
+        painter.setFont(plan.font);
+        painter.setPen(theme().muted);
+        for (const PlacedLabel& label : placeLabels(side, plan, edge, origin, pitch, from, to, this)) {
+            if (plan.turned) {
+                painter.save();
+                painter.translate(label.rect.center());
+                painter.rotate(-90);
+                const QRectF turned(-label.rect.height() / 2, -label.rect.width() / 2, label.rect.height(),
+                                    label.rect.width());
+                painter.drawText(turned, Qt::AlignLeft | Qt::AlignVCenter, plan.texts[label.index]);
+                painter.restore();
+            } else {
+                painter.drawText(label.rect,
+                                 (side == Side::Left ? Qt::AlignRight : Qt::AlignHCenter) | Qt::AlignVCenter,
+                                 plan.texts[label.index]);
+            }
+        }
+    };
+    labels(Side::Top, c.colLabels, cell.width(), cells.left(), cells.top() - line / 4,
+           cells.top() - 2 * line - line / 4, cells.left() - line, cells.right() + line);
+    if (isFirst) {
+        labels(Side::Left, c.rowLabels, cell.height(), cells.top(), cells.left() - line / 4, cells.left() - 1.25 * line,
+               cells.top() - line, cells.bottom() + line);
+        painter.save();
+        painter.setFont(font());
+        painter.setPen(theme().muted);
+        painter.translate(0, cells.center().y());
+        painter.rotate(-90);
+        painter.drawText(QRectF(-cells.height(), 0, 2 * cells.height(), line), Qt::AlignCenter, c.rowTitle);
+        painter.restore();
+    }
+    paintLegend(painter, panel);
+}
+
+void ComparisonCanvas::paintLegend(QPainter& painter, const Panel& panel) const {
+    const double line = QFontMetricsF(font()).height();
+    const double room = (width() - m_panels.front().cells.left() - 2 * line) / 3;
+    QFont small = font();
+    small.setPointSizeF(small.pointSizeF() * 0.85);
+    const QFontMetricsF metrics(small);
+    painter.setFont(small);
+    painter.setPen(theme().muted);
+    const ValueRange range = panel.picture->scale().range();
+    const QString lo = number(range.lo), hi = number(range.hi);
+    const double y = panel.cells.bottom() + line / 2, x = panel.cells.left();
+    const double loWidth = metrics.horizontalAdvance(lo) + line / 3, hiWidth = metrics.horizontalAdvance(hi) + line / 3;
+    const double barWidth = std::max(line, std::min(room, panel.cells.width()) - loWidth - hiWidth);
+    const QRectF row(x, y, room, line * 0.9);
+    painter.drawText(row, Qt::AlignLeft | Qt::AlignVCenter, lo);
+    painter.drawText(QRectF(x + loWidth + barWidth + line / 3, y, room, line * 0.9), Qt::AlignLeft | Qt::AlignVCenter,
+                     hi);
+    CellStyle plain;
+    plain.hairline = QColor();
+    paintCells(painter, *panel.legend, QRectF(x + loWidth, y + line * 0.2, barWidth, line * 0.5), plain);
+    painter.setFont(small);
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(x, y + line, room, line), Qt::AlignLeft | Qt::AlignVCenter,
+                     metrics.elidedText(panel.caption, Qt::ElideRight, room));
+}
+
+bool ComparisonCanvas::event(QEvent* event) {
+    if (event->type() != QEvent::ToolTip || !m_comparison)
+        return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    for (const Panel& panel : m_panels)
+        if (panel.cells.contains(help->pos())) {
+            const QPointF at = help->pos() - panel.cells.topLeft();
+            const int row = static_cast<int>(at.y() / panel.cells.height() * m_comparison->a->rows());
+            const int col = static_cast<int>(at.x() / panel.cells.width() * m_comparison->a->cols());
+            QToolTip::showText(help->globalPos(), describeCell(std::min(row, m_comparison->a->rows() - 1),
+                                                               std::min(col, m_comparison->a->cols() - 1)));
+            return true;
+        }
+    QToolTip::hideText();
+    return true;
+}
+
+ComparisonView::ComparisonView(QWidget* parent)
+    : QWidget(parent), m_canvas(new ComparisonCanvas(this)), m_note(new QLabel(this)), m_largest(new QLabel(this)) {
+    setObjectName(QStringLiteral("comparisonView"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(m_canvas, 1);
+    for (QLabel* label : {m_largest, m_note}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+        column->addWidget(label);
+    }
+    m_note->setObjectName(QStringLiteral("muted"));
+    m_largest->setAccessibleName(tr("The largest differences"));
+    setComparison({});
+}
+
+void ComparisonView::setComparison(std::optional<Comparison> comparison) {
+    m_canvas->setComparison(std::move(comparison));
+    const std::optional<Comparison>& c = m_canvas->comparison();
+    m_canvas->setVisible(c.has_value());
+    if (!c) {
+        m_note->setText(tr("Nothing is compared: switch on a rule of the class, or open the worked example."));
+        m_note->show();
+        m_largest->hide();
+        return;
+    }
+    QStringList lines;
+    for (const CellDifference& cell : largestDifferences(*c->a, *c->b, shownDifferences))
+        lines << m_canvas->describeCell(cell.row, cell.col);
+    m_largest->setText(lines.isEmpty() ? tr("Both are equal in every cell.")
+                                       : tr("Largest differences:") + u'\n' + lines.join(u'\n'));
+    m_largest->show();
+    m_canvas->setAccessibleDescription(m_largest->text());
+    m_note->setText(c->note);
+    m_note->setVisible(!c->note.isEmpty());
+}
+
+} // namespace headscope

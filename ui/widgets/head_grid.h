@@ -1,0 +1,73 @@
+// HeadGrid: all heads as thumbnails, layers down, heads across. Arrow keys move, Shift or Ctrl pick several of one
+// layer, X switches the picked ones off. Not here: computing them (HeadSurvey).
+#pragma once
+
+#include "core/tensor/index.h"
+
+#include <QAbstractTableModel>
+#include <QImage>
+#include <QStyledItemDelegate>
+#include <QTableView>
+
+#include <vector>
+
+namespace headscope {
+
+class HeadSurvey;
+class Workspace;
+
+// The heads of the last survey as a table; the thumbnails are coloured here, once per survey and colour map.
+class HeadModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    enum Role { ThumbnailRole = Qt::UserRole, OffRole };
+
+    HeadModel(Workspace& workspace, HeadSurvey& survey, QObject* parent = nullptr);
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+private:
+    void refresh();
+    QString summaryOf(LayerIndex layer, HeadIndex head) const;
+    const QImage* thumbnail(const QModelIndex& index) const;
+
+    Workspace& m_workspace;
+    HeadSurvey& m_survey;
+    int m_layers = 0, m_heads = 0;
+    std::vector<QImage> m_thumbnails;
+};
+
+class HeadDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+class HeadGrid : public QTableView {
+    Q_OBJECT
+public:
+    HeadGrid(Workspace& workspace, HeadSurvey& survey, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return {120, 60}; }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    void fitCells();
+    void showSelection(); // of the view, in the table
+    void takeSelection(); // of the table, into the view
+
+    Workspace& m_workspace;
+    bool m_showing = false; // the table follows the view: not a choice of the user
+};
+
+// Every picked head off, or on again when all of them are off: one undoable step.
+void toggleHeads(Workspace& workspace);
+
+} // namespace headscope

@@ -1,0 +1,212 @@
+#include "ui/widgets/sentence_bar.h"
+
+#include "ui/examples.h"
+#include "ui/merge_ids.h"
+#include "ui/stage_text.h"
+#include "ui/theme.h"
+#include "ui/workspace.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QSignalBlocker>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace headscope {
+
+SentenceBar::SentenceBar(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+    setObjectName(QStringLiteral("topBar"));
+    setAttribute(Qt::WA_StyledBackground);
+    auto* rows = new QVBoxLayout(this);
+    rows->setContentsMargins(12, 7, 12, 7);
+    rows->setSpacing(6);
+    auto* first = new QHBoxLayout;
+    first->setSpacing(8);
+    rows->addLayout(first);
+    createModelButton(first);
+    createTextFields(first);
+    createExamples(first);
+    rows->addWidget(m_pairRow);
+    connect(&workspace, &Workspace::scenarioChanged, this, &SentenceBar::refresh);
+    refresh();
+}
+
+void SentenceBar::createModelButton(QHBoxLayout* row) {
+    m_model = new QToolButton;
+    m_model->setPopupMode(QToolButton::InstantPopup);
+    m_model->setAccessibleName(tr("Model"));
+    m_model->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Expanding);
+    m_model->setMenu(new QMenu(m_model));
+    m_model->menu()->setToolTipsVisible(true);
+    fillModelMenu();
+    row->addWidget(m_model);
+}
+
+void SentenceBar::fillModelMenu() {
+    QMenu* menu = m_model->menu();
+    for (const BuiltinModel& model : builtinModels()) {
+        const QString name = fromUtf8(model.name);
+        QAction* action = menu->addAction(name);
+        action->setToolTip(fromUtf8(model.what));
+        connect(action, &QAction::triggered, this, [this, name] { emit modelRequested(name); });
+    }
+    menu->addSeparator();
+    connect(menu->addAction(tr("Options of toy…")), &QAction::triggered, this, &SentenceBar::toyOptionsRequested);
+    connect(menu->addAction(tr("Open a file…")), &QAction::triggered, this, &SentenceBar::openRequested);
+}
+
+void SentenceBar::createTextFields(QHBoxLayout* row) {
+    m_text = new QLineEdit;
+    m_text->setAccessibleName(tr("Sentence"));
+    m_text->setPlaceholderText(tr("Type a sentence"));
+    m_text->setToolTip(tr("Everything below is computed anew while you type"));
+    connect(m_text, &QLineEdit::textEdited, this, &SentenceBar::typed);
+    row->addWidget(m_text, 1);
+
+    m_pairRow = new QWidget;
+    auto* pairRow = new QHBoxLayout(m_pairRow);
+    pairRow->setContentsMargins(0, 0, 0, 0);
+    auto* label = new QLabel(tr("keys and values from"));
+    label->setObjectName(QStringLiteral("muted"));
+    pairRow->addWidget(label);
+    m_pair = new QLineEdit;
+    m_pair->setAccessibleName(tr("Second text: keys and values"));
+    m_pair->setPlaceholderText(tr("Type the text that is attended to"));
+    m_pair->setToolTip(tr("Queries come from the first text, keys and values from this one"));
+    label->setBuddy(m_pair);
+    connect(m_pair, &QLineEdit::textEdited, this, &SentenceBar::typed);
+    pairRow->addWidget(m_pair, 1);
+    m_pairRow->hide();
+}
+
+void SentenceBar::createExamples(QHBoxLayout* row) {
+    m_examples = new QToolButton;
+    m_examples->setText(tr("Examples ▾"));
+    m_examples->setPopupMode(QToolButton::InstantPopup);
+    m_examples->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Expanding);
+    m_examples->setToolTip(tr("Sentences to begin with, and what to look for in them"));
+    auto* menu = new QMenu(m_examples);
+    menu->setToolTipsVisible(true);
+    for (const Example& example : examples()) {
+        QAction* action = menu->addAction(example.title);
+        action->setToolTip(example.shows);
+        connect(action, &QAction::triggered, this, [this, example] {
+            m_text->setText(example.text);
+            replaceTexts(tr("Example: %1").arg(example.title), -1);
+        });
+    }
+    m_examples->setMenu(menu);
+    row->addWidget(m_examples);
+
+    m_second = new QToolButton;
+    m_second->setCheckable(true);
+    m_second->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Expanding);
+    connect(m_second, &QToolButton::clicked, this, &SentenceBar::setSecondText);
+    row->addWidget(m_second);
+}
+
+void SentenceBar::focusText() {
+    m_text->setFocus(Qt::ShortcutFocusReason);
+    m_text->selectAll();
+}
+
+void SentenceBar::setText(const QString& text) {
+    m_text->setText(text);
+    typed();
+}
+
+void SentenceBar::setSecondText(bool on) {
+    if (on == m_workspace.scenario().key.has_value() && on == !m_pairRow->isHidden())
+        return;
+    m_pairRow->setVisible(on);
+    if (on && m_pair->text().trimmed().isEmpty())
+        m_pair->setText(m_text->text());
+    replaceTexts(on ? tr("Add a second text") : tr("Remove the second text"), -1);
+    if (on)
+        m_pair->setFocus(Qt::OtherFocusReason);
+}
+
+void SentenceBar::typed() {
+    replaceTexts(tr("Change the text"), mergeText);
+}
+
+void SentenceBar::replaceTexts(const QString& name, int mergeId) {
+    const std::string text = toUtf8(m_text->text());
+    const bool pair = !m_pairRow->isHidden();
+    const std::string second = toUtf8(m_pair->text());
+    if (!hasVisibleCharacter(text) || (pair && !hasVisibleCharacter(second))) {
+        emit hint(pair ? tr("Type two texts: the first asks, the second is looked at. The last result stays below.")
+                       : tr("Type a sentence above, or choose one from Examples. The last result stays below."));
+        return;
+    }
+    try {
+        Scenario next = m_workspace.scenario();
+        if (pair != next.source.cross && takesSecondText()) { // cross-attention is another model of the same kind
+            ScenarioRequest request;
+            request.source = next.source;
+            request.source.cross = pair;
+            request.text = text;
+            if (pair)
+                request.pair = second;
+            request.scale = next.scale;
+            request.temperature = next.temperature;
+            request.rules = next.rules;
+            next = makeScenario(std::move(request));
+        } else {
+            next = withTexts(next, text, pair ? std::optional<std::string_view>(second) : std::nullopt);
+        }
+        if (m_workspace.edit(name, std::move(next), mergeId))
+            emit usable();
+    } catch (const InputError& error) {
+        emit problem(fromUtf8(error.what()));
+    }
+}
+
+bool SentenceBar::takesSecondText() const {
+    const Scenario& scenario = m_workspace.scenario();
+    if (!scenario.model)
+        return false;
+    const std::string& family = scenario.model->config().family;
+    return family == "toy" || family == "attention module";
+}
+
+void SentenceBar::refresh() {
+    const Scenario& scenario = m_workspace.scenario();
+    const auto show = [](QLineEdit* field, const QString& text) {
+        if (field->text() != text) { // keeps the cursor while the user types
+            const QSignalBlocker quiet(field);
+            field->setText(text);
+        }
+    };
+    show(m_text, fromUtf8(scenario.query.source));
+    if (scenario.key)
+        show(m_pair, fromUtf8(scenario.key->source));
+    m_pairRow->setVisible(scenario.key.has_value());
+    m_second->setChecked(scenario.key.has_value());
+    m_second->setText(scenario.key ? tr("− second text") : tr("+ second text"));
+    const bool possible = takesSecondText();
+    m_second->setEnabled(possible || scenario.key.has_value());
+    m_second->setToolTip(possible
+                             ? tr("Cross-attention: queries from the first text, keys and values from a second one")
+                             : tr("This model attends within one text; choose toy or an attention module for "
+                                  "cross-attention between two texts"));
+    refreshModelButton();
+    emit usable();
+}
+
+void SentenceBar::refreshModelButton() {
+    const Scenario& scenario = m_workspace.scenario();
+    if (!scenario.model)
+        return;
+    const ModelConfig& config = scenario.model->config();
+    m_model->setText(tr("%1 · %2 × %3 heads ▾").arg(fromUtf8(config.name)).arg(config.layers).arg(config.heads));
+    m_model->setToolTip(tr("The model: %1, d_model %2, %3 heads of d_k %4. Click to choose another.")
+                            .arg(fromUtf8(config.name))
+                            .arg(config.dModel)
+                            .arg(config.heads)
+                            .arg(config.dK));
+}
+
+} // namespace headscope

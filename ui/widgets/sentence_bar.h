@@ -1,0 +1,55 @@
+// SentenceBar: the model, the text, the second text of cross-attention, and the examples, on rows of their own.
+// Every keystroke asks the workspace for a new scenario; a text that cannot be used stays in the field and is
+// explained. Not here: opening models (the window does, in the background).
+#pragma once
+
+#include <QWidget>
+
+class QHBoxLayout;
+class QLabel;
+class QLineEdit;
+class QToolButton;
+
+namespace headscope {
+
+class Workspace;
+
+class SentenceBar : public QWidget {
+    Q_OBJECT
+public:
+    explicit SentenceBar(Workspace& workspace, QWidget* parent = nullptr);
+
+    void setText(const QString& text); // as if typed
+    void setSecondText(bool on);       // opens or closes the second text
+    bool takesSecondText() const;      // of this model
+    void focusText();
+
+signals:
+    void modelRequested(const QString& name); // a built-in one
+    void openRequested();
+    void toyOptionsRequested();
+    // Nothing to compute: what to do. Empty when the text is fine again.
+    void hint(const QString& sentence);
+    void problem(const QString& sentence); // the text cannot be used: why
+    void usable();
+
+private:
+    void createModelButton(QHBoxLayout* row);
+    void createTextFields(QHBoxLayout* row);
+    void createExamples(QHBoxLayout* row);
+    void fillModelMenu();
+    void typed();
+    void replaceTexts(const QString& name, int mergeId);
+    void refresh();
+    void refreshModelButton();
+
+    Workspace& m_workspace;
+    QToolButton* m_model;
+    QToolButton* m_examples;
+    QToolButton* m_second;
+    QLineEdit* m_text;
+    QLineEdit* m_pair;
+    QWidget* m_pairRow;
+};
+
+} // namespace headscope

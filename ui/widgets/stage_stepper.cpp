@@ -1,0 +1,203 @@
+#include "ui/widgets/stage_stepper.h"
+
+#include "ui/stage_text.h"
+#include "ui/theme.h"
+#include "ui/workspace.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QToolButton>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+
+static constexpr double subtitleScale = 0.84;
+static constexpr int playMilliseconds = 2500;
+
+StepButton::StepButton(QWidget* parent) : QAbstractButton(parent) {
+    setCheckable(true);
+    setAutoExclusive(true);
+    setFocusPolicy(Qt::TabFocus);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+}
+
+void StepButton::setSubtitle(const QString& subtitle) {
+    m_subtitle = subtitle;
+    updateGeometry();
+    update();
+}
+
+void StepButton::setTextScale(double scale) {
+    m_scale = scale;
+    updateGeometry();
+    update();
+}
+
+QSize StepButton::sizeAt(double scale) const {
+    const QFontMetrics name(scaledFont(scale, true));
+    const QFontMetrics subtitle(scaledFont(scale * subtitleScale));
+    return {std::max(name.horizontalAdvance(text()), subtitle.horizontalAdvance(m_subtitle)) + 9,
+            name.height() + subtitle.height() + 8};
+}
+
+void StepButton::paintEvent(QPaintEvent*) {
+    const Theme& t = theme();
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QRectF frame = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
+    if (isChecked() || underMouse() || hasFocus()) {
+        painter.setPen(hasFocus() ? QPen(t.selectedText) : Qt::NoPen);
+        painter.setBrush(isChecked() ? t.selected : t.field);
+        painter.drawRoundedRect(frame, 6, 6);
+    }
+    const QFont nameFont = scaledFont(m_scale, isChecked());
+    const int nameHeight = QFontMetrics(nameFont).height();
+    painter.setFont(nameFont);
+    painter.setPen(isChecked() ? t.selectedText : t.text);
+    painter.drawText(QRect(0, 4, width(), nameHeight), Qt::AlignCenter, text());
+    painter.setFont(scaledFont(m_scale * subtitleScale));
+    painter.setPen(isChecked() ? t.selectedText : t.muted);
+    painter.drawText(QRect(0, 4 + nameHeight, width(), height() - nameHeight - 8), Qt::AlignCenter, m_subtitle);
+}
+
+StageStepper::StageStepper(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(2);
+    createSteps(row);
+    m_back = createButton(QStringLiteral("◀"), tr("Back one stage"));
+    m_play = createButton(QStringLiteral("▶▶"), tr("Play: one stage after the other"));
+    m_next = createButton(QStringLiteral("▶"), tr("Next stage"));
+    m_play->setCheckable(true);
+    for (QToolButton* button : {m_back, m_play, m_next})
+        row->addWidget(button);
+    connect(m_back, &QToolButton::clicked, this, &StageStepper::back);
+    connect(m_next, &QToolButton::clicked, this, &StageStepper::next);
+    connect(m_play, &QToolButton::toggled, this, &StageStepper::setPlaying);
+    connect(&m_timer, &QTimer::timeout, this, &StageStepper::next);
+    connect(&workspace, &Workspace::scenarioChanged, this, &StageStepper::refresh);
+    connect(&workspace, &Workspace::viewChanged, this, &StageStepper::refresh);
+    refresh();
+}
+
+void StageStepper::createSteps(QHBoxLayout* row) {
+    for (int i = 0; i < stepCount; ++i) {
+        auto* button = new StepButton;
+        for (const StageInfo& info : stageTable())
+            if (info.step == i + 1) {
+                button->setText(stepTitle(info.stepName));
+                break;
+            }
+        button->setAccessibleName(tr("Stage %1: %2").arg(i + 1).arg(button->text()));
+        connect(button, &QAbstractButton::clicked, this, [this, i] { goToStep(i + 1); });
+        m_steps[static_cast<std::size_t>(i)] = button;
+        row->addWidget(button, 1);
+    }
+}
+
+QToolButton* StageStepper::createButton(const QString& text, const QString& what) {
+    auto* button = new QToolButton;
+    button->setText(text);
+    button->setToolTip(what);
+    button->setAccessibleName(what);
+    return button;
+}
+
+void StageStepper::goToStep(int step) {
+    View view = m_workspace.view();
+    view.stage = stageOfStep(m_workspace.scenario(), step, view.stage);
+    m_workspace.setView(view);
+}
+
+// Next and back pass through every stage that this scenario has, Q then K then V, and stop at the ends.
+static Stage neighbour(const Scenario& scenario, Stage stage, int direction) {
+    for (int s = static_cast<int>(stage) + direction; s >= 0 && s < stageCount; s += direction)
+        if (stageAvailable(scenario, static_cast<Stage>(s)))
+            return static_cast<Stage>(s);
+    return stage;
+}
+
+void StageStepper::next() {
+    View view = m_workspace.view();
+    const Stage following = neighbour(m_workspace.scenario(), view.stage, 1);
+    if (following == view.stage)
+        return setPlaying(false);
+    view.stage = following;
+    m_workspace.setView(view);
+}
+
+void StageStepper::back() {
+    View view = m_workspace.view();
+    view.stage = neighbour(m_workspace.scenario(), view.stage, -1);
+    m_workspace.setView(view);
+}
+
+void StageStepper::setPlaying(bool on) {
+    if (on == playing())
+        return;
+    if (on) {
+        if (neighbour(m_workspace.scenario(), m_workspace.view().stage, 1) == m_workspace.view().stage)
+            goToStep(1); // from the end, play from the start
+        m_timer.start(playMilliseconds);
+    } else {
+        m_timer.stop();
+    }
+    m_play->setChecked(on);
+    emit playingChanged(on);
+}
+
+void StageStepper::refresh() {
+    const Scenario& scenario = m_workspace.scenario();
+    if (!scenario.model)
+        return;
+    const int current = stageInfo(m_workspace.view().stage).step;
+    for (int i = 0; i < stepCount; ++i) {
+        StepButton* button = m_steps[static_cast<std::size_t>(i)];
+        button->setSubtitle(stepSubtitle(scenario, i + 1));
+        button->setChecked(i + 1 == current);
+        const std::vector<Stage> stages = stagesOfStep(scenario, i + 1);
+        button->setToolTip(stages.empty() ? QString() : fromUtf8(stageInfo(stages.front()).what));
+    }
+    fit();
+}
+
+void StageStepper::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fit();
+}
+
+void StageStepper::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange)
+        fit();
+}
+
+// The largest letters at which all steps stand side by side.
+void StageStepper::fit() {
+    const int others = m_back->sizeHint().width() + m_play->sizeHint().width() + m_next->sizeHint().width() +
+                       (stepCount + 2) * layout()->spacing();
+    double scale = 1;
+    for (; scale > 0.7; scale -= 0.05) {
+        int needed = others;
+        for (const StepButton* button : m_steps)
+            needed += button->sizeAt(scale).width();
+        if (needed <= width())
+            break;
+    }
+    for (StepButton* button : m_steps)
+        button->setTextScale(scale);
+}
+
+void StageStepper::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Right)
+        next();
+    else if (event->key() == Qt::Key_Left)
+        back();
+    else
+        QWidget::keyPressEvent(event);
+}
+
+} // namespace headscope

@@ -1,0 +1,223 @@
+#include "ui/widgets/view_controls.h"
+
+#include "ui/mask_file.h"
+#include "ui/merge_ids.h"
+#include "ui/stage_text.h"
+#include "ui/widgets/number_block.h"
+#include "ui/widgets/wrap_layout.h"
+#include "ui/workspace.h"
+
+#include <QFileDialog>
+#include <QInputDialog>
+#include <QMenu>
+#include <QToolButton>
+
+#include <cmath>
+
+namespace headscope {
+
+ViewControls::ViewControls(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+    auto* row = new WrapLayout(this);
+    row->setContentsMargins(0, 0, 0, 0);
+    createRange();
+    createCurve();
+    createColors();
+    createValues();
+    createMask();
+    createScale();
+    createTemperature();
+    auto* exportButton = new QToolButton;
+    exportButton->setText(tr("Export…"));
+    exportButton->setToolTip(tr("Save this figure as PNG, SVG or PDF (Ctrl+E)"));
+    connect(exportButton, &QToolButton::clicked, this, &ViewControls::exportRequested);
+    row->addWidget(exportButton);
+    connect(&workspace, &Workspace::scenarioChanged, this, &ViewControls::refresh);
+    connect(&workspace, &Workspace::viewChanged, this, &ViewControls::refresh);
+    refresh();
+}
+
+QToolButton* ViewControls::addMenu(const QString& what) {
+    auto* button = new QToolButton;
+    button->setPopupMode(QToolButton::InstantPopup);
+    button->setToolTip(what);
+    button->setAccessibleName(what);
+    button->setMenu(new QMenu(button));
+    layout()->addWidget(button);
+    return button;
+}
+
+void ViewControls::addChoice(QToolButton* button, const QString& label, const std::function<void()>& choose) {
+    connect(button->menu()->addAction(label), &QAction::triggered, this, choose);
+}
+
+// Changes one field of the view.
+template<class Change>
+static void changeView(Workspace& workspace, Change change) {
+    View view = workspace.view();
+    change(view);
+    workspace.setView(view);
+}
+
+void ViewControls::createRange() {
+    m_range = addMenu(tr("Range of the colours: which numbers the two ends stand for"));
+    const auto choose = [this](const QString& name) {
+        changeView(m_workspace, [&](View& view) { view.range = parseRange(toUtf8(name)); });
+    };
+    addChoice(m_range, tr("auto: 0 to 1 for weights, else this head"), [choose] { choose(QStringLiteral("auto")); });
+    addChoice(m_range, tr("this head: smallest to largest"), [choose] { choose(QStringLiteral("head")); });
+    addChoice(m_range, tr("shared by all heads of the layer"), [choose] { choose(QStringLiteral("shared")); });
+    addChoice(m_range, tr("fixed…"), [this, choose] {
+        ask(tr("Range"), tr("Lowest and highest number, LO:HI"), QStringLiteral("0:1"), choose);
+    });
+}
+
+void ViewControls::createCurve() {
+    m_curve = addMenu(tr("Curve: how numbers become colours inside the range; the colour bar follows"));
+    const auto choose = [this](const QString& name) {
+        changeView(m_workspace, [&](View& view) { view.curve = parseCurve(toUtf8(name)); });
+    };
+    const std::pair<QString, QString> curves[] = {
+        {tr("linear"), QStringLiteral("linear")},
+        {tr("gamma 0.5: small weights brighter"), QStringLiteral("gamma:0.5")},
+        {tr("cut at the 99th percentile"), QStringLiteral("percentile:99")},
+        {tr("every row to its own maximum"), QStringLiteral("row")}};
+    for (const auto& [label, name] : curves)
+        addChoice(m_curve, label, [choose, name = name] { choose(name); });
+    addChoice(m_curve, tr("other…"), [this, choose] {
+        ask(tr("Curve"), tr("linear, gamma:G, percentile:P or row"), QStringLiteral("gamma:0.7"), choose);
+    });
+}
+
+void ViewControls::createColors() {
+    m_colors = addMenu(tr("Colours of weights; signed numbers are always orange below 0 and purple above"));
+    for (const ColorMap map :
+         {ColorMap::Viridis, ColorMap::Cividis, ColorMap::Magma, ColorMap::Inferno, ColorMap::Gray})
+        addChoice(m_colors, fromUtf8(colorMapName(map)),
+                  [this, map] { changeView(m_workspace, [&](View& view) { view.colors = map; }); });
+}
+
+void ViewControls::createValues() {
+    m_values = new QToolButton;
+    m_values->setText(tr("1.0"));
+    m_values->setCheckable(true);
+    m_values->setToolTip(tr("Write the numbers into the cells where they fit (Ctrl+Shift+V)"));
+    m_values->setAccessibleName(tr("Numbers in cells"));
+    connect(m_values, &QToolButton::clicked, this,
+            [this](bool on) { changeView(m_workspace, [&](View& view) { view.values = on; }); });
+    layout()->addWidget(m_values);
+}
+
+void ViewControls::createMask() {
+    m_mask = addMenu(tr("Mask: which keys a query may attend to"));
+    addChoice(m_mask, tr("the model's own"), [this] { setMask(QStringLiteral("model")); });
+    addChoice(m_mask, tr("none"), [this] { setMask(QStringLiteral("none")); });
+    addChoice(m_mask, tr("causal: only itself and what came before"), [this] { setMask(QStringLiteral("causal")); });
+    const std::pair<QString, QString> sized[] = {
+        {tr("window of neighbours…"), QStringLiteral("window:2")},
+        {tr("prefix: causal after the first P keys…"), QStringLiteral("prefix:2")},
+        {tr("padding: the last K keys closed…"), QStringLiteral("padding:1")},
+        {tr("several, joined by +…"), QStringLiteral("causal+window:2")}};
+    for (const auto& [label, sample] : sized)
+        addChoice(m_mask, label, [this, sample = sample] {
+            ask(tr("Mask"), tr("none, causal, window:W, prefix:P, padding:K; + joins"), sample,
+                [this](const QString& text) { setMask(text); });
+        });
+    addChoice(m_mask, tr("from a file…"), [this] { openMaskFile(); });
+}
+
+void ViewControls::createScale() {
+    m_scale = addMenu(tr("Scale: what the scores are multiplied by"));
+    addChoice(m_scale, tr("1/√d_k (as in the paper)"), [this] { setScale(QStringLiteral("sqrt_dk")); });
+    addChoice(m_scale, tr("none: raw scores"), [this] { setScale(QStringLiteral("none")); });
+    addChoice(m_scale, tr("a number…"), [this] {
+        ask(tr("Scale"), tr("The scores are multiplied by"), QLocale().toString(0.5),
+            [this](const QString& text) { setScale(text); });
+    });
+}
+
+void ViewControls::createTemperature() {
+    m_temperature = addMenu(tr("Temperature: divides the masked scores; 0 takes the largest, ∞ shares evenly"));
+    for (const char* text : {"0", "0.1", "0.5", "1", "2", "5", "inf"}) {
+        const QString name = QString::fromLatin1(text);
+        addChoice(m_temperature,
+                  name == QLatin1String("inf") ? tr("∞: uniform")
+                  : name == QLatin1String("0") ? tr("0: argmax")
+                                               : name,
+                  [this, name] { setTemperature(name); });
+    }
+    addChoice(m_temperature, tr("other…"), [this] {
+        ask(tr("Temperature"), tr("A number of at least 0, or inf"), QLocale().toString(0.7),
+            [this](const QString& text) { setTemperature(text); });
+    });
+}
+
+void ViewControls::ask(const QString& title, const QString& label, const QString& present,
+                       const std::function<void(const QString&)>& use) {
+    bool accepted = false;
+    const QString text = QInputDialog::getText(window(), title, label, QLineEdit::Normal, present, &accepted);
+    if (!accepted)
+        return;
+    try {
+        use(text.trimmed());
+    } catch (const InputError& error) {
+        emit problem(fromUtf8(error.what()));
+    }
+}
+
+void ViewControls::setMask(const QString& name) {
+    Scenario next = m_workspace.scenario();
+    next.mask = parseMask(toUtf8(name));
+    m_workspace.edit(tr("Mask %1").arg(fromUtf8(maskName(next.mask))), next);
+}
+
+void ViewControls::openMaskFile() {
+    const QString path = QFileDialog::getOpenFileName(window(), tr("Open a mask of n × m numbers"), {},
+                                                      tr("Matrices (*.npy *.npz *.csv *.safetensors)"));
+    if (path.isEmpty())
+        return;
+    try {
+        Scenario next = m_workspace.scenario();
+        next.mask = maskFromFile(path);
+        m_workspace.edit(tr("Mask from a file"), next);
+    } catch (const InputError& error) {
+        emit problem(fromUtf8(error.what()));
+    }
+}
+
+// A typed number as the locale writes it, else with a point, in the form that core reads; names pass unchanged.
+static std::string canonicalNumber(const QString& text) {
+    const std::optional<float> number = parseNumber(text);
+    return number ? toUtf8(shortestNumber(*number, QLocale::c())) : toUtf8(text);
+}
+
+void ViewControls::setScale(const QString& name) {
+    Scenario next = m_workspace.scenario();
+    next.scale = parseScale(canonicalNumber(name));
+    m_workspace.edit(tr("Scale %1").arg(fromUtf8(scaleName(next.scale))), next, mergeScale);
+}
+
+void ViewControls::setTemperature(const QString& text) {
+    Scenario next = m_workspace.scenario();
+    next.temperature = parseTemperature(canonicalNumber(text));
+    m_workspace.edit(tr("Temperature %1").arg(text), next, mergeTemperature);
+}
+
+void ViewControls::refresh() {
+    const Scenario& scenario = m_workspace.scenario();
+    const View& view = m_workspace.view();
+    if (!scenario.model)
+        return;
+    const bool isSigned = stageInfo(view.stage).isSigned;
+    const QString arrow = QStringLiteral(" ▾");
+    m_range->setText(tr("range %1").arg(fromUtf8(rangeName(view.range))) + arrow);
+    m_curve->setText(fromUtf8(curveName(view.curve)) + arrow);
+    m_colors->setText((isSigned ? QStringLiteral("puor") : fromUtf8(colorMapName(view.colors))) + arrow);
+    m_colors->setEnabled(!isSigned);
+    m_values->setChecked(view.values);
+    m_mask->setText(tr("mask %1").arg(fromUtf8(maskName(scenario.mask))) + arrow);
+    m_scale->setText(scaleText(scenario) + arrow);
+    const double t = scenario.temperature;
+    m_temperature->setText(tr("T %1").arg(std::isinf(t) ? QStringLiteral("∞") : QLocale().toString(t, 'g', 4)) + arrow);
+}
+
+} // namespace headscope

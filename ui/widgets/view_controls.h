@@ -1,0 +1,48 @@
+// ViewControls: one quiet row of menus under the picture: range, curve, colours, numbers (the view) and mask, scale,
+// temperature (the scenario, undoable). Each button says its present value.
+#pragma once
+
+#include <QWidget>
+
+#include <functional>
+#include <vector>
+
+class QToolButton;
+
+namespace headscope {
+
+class Workspace;
+
+class ViewControls : public QWidget {
+    Q_OBJECT
+public:
+    explicit ViewControls(Workspace& workspace, QWidget* parent = nullptr);
+
+signals:
+    void exportRequested();
+    void problem(const QString& sentence); // something typed or a file cannot be used: why
+
+private:
+    QToolButton* addMenu(const QString& what);
+    void createRange();
+    void createCurve();
+    void createColors();
+    void createValues();
+    void createMask();
+    void createScale();
+    void createTemperature();
+    void addChoice(QToolButton* button, const QString& label, const std::function<void()>& choose);
+    // Asks for a text and hands it on; an InputError of `use` becomes problem().
+    void ask(const QString& title, const QString& label, const QString& present,
+             const std::function<void(const QString&)>& use);
+    void setMask(const QString& name);
+    void setScale(const QString& name);
+    void setTemperature(const QString& text);
+    void openMaskFile();
+    void refresh();
+
+    Workspace& m_workspace;
+    QToolButton *m_range, *m_curve, *m_colors, *m_values, *m_mask, *m_scale, *m_temperature;
+};
+
+} // namespace headscope

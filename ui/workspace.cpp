@@ -1,0 +1,124 @@
+#include "ui/workspace.h"
+
+#include "core/attention/head_stages.h"
+
+#include <QUndoCommand>
+
+#include <algorithm>
+
+namespace headscope {
+
+// The one undo command: a scenario replaced by another. Scenarios share what they have in common, so both are cheap to
+// keep.
+class ReplaceScenario : public QUndoCommand {
+public:
+    ReplaceScenario(Workspace& workspace, const QString& name, Scenario next, int mergeId)
+        : QUndoCommand(name), m_workspace(workspace), m_before(workspace.scenario()), m_after(std::move(next)),
+          m_mergeId(mergeId) {}
+
+    int id() const override { return m_mergeId; }
+    void undo() override { m_workspace.replace(m_before, false); }
+    void redo() override { m_workspace.replace(m_after, m_mergeId >= 0); }
+    bool mergeWith(const QUndoCommand* other) override {
+        const auto* next = static_cast<const ReplaceScenario*>(other); // same id, so the same class
+        m_after = next->m_after;
+        setText(next->text());
+        setObsolete(m_after == m_before);
+        return true;
+    }
+
+private:
+    Workspace& m_workspace;
+    Scenario m_before, m_after;
+    int m_mergeId;
+};
+
+View clampedView(View view, const Scenario& scenario) {
+    if (!scenario.model)
+        return view;
+    const ModelConfig& config = scenario.model->config();
+    view.layer.value = std::clamp(view.layer.value, 0, config.layers - 1);
+    std::erase_if(view.heads, [&](HeadIndex h) { return h.value < 0 || h.value >= config.heads; });
+    if (view.heads.empty())
+        view.heads = {HeadIndex{0}};
+    if (!stageAvailable(scenario, view.stage))
+        view.stage = Stage::Weights;
+    const StageShape shape = stageShape(config, view.stage, scenario.queries(), scenario.keys());
+    if (view.cell && (view.cell->row < 0 || view.cell->col < 0 || view.cell->row >= shape.rows))
+        view.cell.reset();
+    if (view.cell)
+        view.cell->col = std::min(view.cell->col, shape.cols - 1);
+    return view;
+}
+
+Workspace::Workspace(QObject* parent) : QObject(parent) {
+    connect(&m_runner, &TraceRunner::finished, this, &Workspace::accept);
+    connect(&m_runner, &TraceRunner::failed, this, &Workspace::failed);
+    connect(&m_runner, &TraceRunner::busyChanged, this, &Workspace::busyChanged);
+    connect(&m_runner, &TraceRunner::progressChanged, this, &Workspace::progressChanged);
+}
+
+bool Workspace::edit(const QString& name, Scenario next, int mergeId) {
+    if (next == m_scenario)
+        return true;
+    try {
+        validate(next);
+    } catch (const InputError& error) {
+        emit failed(QString::fromUtf8(error.what()));
+        return false;
+    }
+    m_undo.push(new ReplaceScenario(*this, name, std::move(next), mergeId));
+    return true;
+}
+
+void Workspace::reset(Scenario scenario, View view) {
+    m_undo.clear();
+    m_view = std::move(view);
+    replace(scenario, false);
+}
+
+void Workspace::setView(View view) {
+    view = clampedView(std::move(view), m_scenario);
+    if (view == m_view)
+        return;
+    m_view = std::move(view);
+    emit viewChanged();
+}
+
+void Workspace::cancel() {
+    m_runner.cancel();
+}
+
+void Workspace::replace(const Scenario& scenario, bool letFinish) {
+    m_scenario = scenario;
+    const View fitting = clampedView(m_view, m_scenario);
+    const bool viewMoved = fitting != m_view;
+    m_view = fitting;
+    emit scenarioChanged();
+    if (viewMoved)
+        emit viewChanged();
+    m_runner.request(m_scenario, m_traces, letFinish);
+}
+
+void Workspace::accept(const TracePair& traces) {
+    m_traces = traces;
+    m_recent.clear();
+    emit traceChanged();
+}
+
+SharedMatrix Workspace::stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const {
+    const SharedTrace& current = m_traces.trace;
+    if (!current || layer.value >= static_cast<int>(current->layers.size()) || head.value >= current->config().heads ||
+        !stageAvailable(*current, stage))
+        return nullptr;
+    for (const CachedMatrix& kept : m_recent)
+        if (kept.layer == layer && kept.head == head && kept.stage == stage)
+            return kept.matrix;
+    constexpr std::size_t mostKept = 6; // what one screen shows at a time
+    if (m_recent.size() == mostKept)
+        m_recent.erase(m_recent.begin());
+    m_recent.push_back({layer, head, stage, headscope::stageMatrix(*current, layer, head, stage)});
+    return m_recent.back().matrix;
+}
+
+} // namespace headscope
