@@ -24,7 +24,9 @@ Document openAnyFile(const QString& path, const QString& text) {
     ScenarioRequest request;
     request.source.name = toUtf8(path);
     request.text = toUtf8(text);
-    return {makeScenario(std::move(request)), View()};
+    View view;
+    view.values = true;
+    return {makeScenario(std::move(request)), view};
 }
 
 Document firstDocument() {

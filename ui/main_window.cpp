@@ -14,6 +14,7 @@
 #include "ui/widgets/cost_panel.h"
 #include "ui/widgets/found_list.h"
 #include "ui/widgets/head_grid.h"
+#include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
@@ -36,6 +37,7 @@
 #include <QScrollArea>
 #include <QSettings>
 #include <QTabWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -44,6 +46,7 @@ namespace headscope {
 
 // Raised when the arrangement of the docks changes, so that an old saved layout is not forced onto it.
 static constexpr int layoutVersion = 1;
+static constexpr int windowMargin = 10;
 
 MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     : QMainWindow(parent), m_remembers(remembers), m_workspace(new Workspace(this)),
@@ -55,9 +58,16 @@ MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     createDocks();
     createActions();
     connectWorkspace();
-    restoreLayout();
     m_workspace->reset(std::move(document.scenario), std::move(document.view));
+    restoreLayout();
     showTitle();
+}
+
+// What goes down with the window must not be heard by it any more.
+MainWindow::~MainWindow() {
+    m_session->disconnect(this);
+    m_workspace->disconnect();
+    m_workspace->undoStack()->disconnect();
 }
 
 // Menu, sentence, tokens and messages run across the whole width, above the docks.
@@ -73,11 +83,12 @@ void MainWindow::createTop() {
     for (QWidget* row : {static_cast<QWidget*>(menu), static_cast<QWidget*>(m_sentence), static_cast<QWidget*>(m_chips),
                          static_cast<QWidget*>(m_messages)})
         rows->addWidget(row);
+    rows->addSpacing(windowMargin - 2);
     setMenuWidget(top);
     m_stage = new StagePanel(*m_workspace);
     auto* center = new QWidget;
     auto* around = new QVBoxLayout(center);
-    around->setContentsMargins(0, 8, 0, 8);
+    around->setContentsMargins(0, 0, 0, 4);
     around->addWidget(m_stage);
     setCentralWidget(center);
     m_status = new StatusLine(*m_workspace, *m_survey);
@@ -85,13 +96,14 @@ void MainWindow::createTop() {
 }
 
 // A dock that looks like a card with a quiet heading; the heading still drags it.
-static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QString& title, QWidget* content) {
+static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QString& title, QWidget* content,
+                             bool atLeft) {
     auto* dock = new QDockWidget(title, window);
     dock->setObjectName(name);
     dock->setTitleBarWidget(new QWidget); // the card has its own heading
     auto* frame = new QWidget;
     auto* around = new QVBoxLayout(frame);
-    around->setContentsMargins(0, 8, 0, 8);
+    around->setContentsMargins(atLeft ? windowMargin : 0, 0, atLeft ? 0 : windowMargin, 4);
     auto* card = new QFrame;
     card->setObjectName(QStringLiteral("card"));
     auto* column = new QVBoxLayout(card);
@@ -101,6 +113,7 @@ static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QSt
     heading->setObjectName(QStringLiteral("heading"));
     heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     column->addWidget(heading);
+    content->setMinimumHeight(90); // the window stays whole on a small screen; contents scroll
     column->addWidget(content, 1);
     around->addWidget(card);
     dock->setWidget(frame);
@@ -120,18 +133,17 @@ static QWidget* scrolling(QWidget* page) {
 }
 
 void MainWindow::createDocks() {
-    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), new HeadGrid(*m_workspace, *m_survey));
-    m_foundDock =
-        cardDock(this, QStringLiteral("found"), tr("Found in this sentence"), new FoundList(*m_workspace, *m_survey));
+    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), new HeadGrid(*m_workspace, *m_survey), true);
+    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"),
+                           new FoundList(*m_workspace, *m_survey), true);
     m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"),
-                               new CellInspector(*m_workspace));
+                               new CellInspector(*m_workspace), false);
     auto* tabs = new QTabWidget;
     tabs->setDocumentMode(true);
     tabs->addTab(new WeightEditor(*m_workspace), tr("Weights"));
     tabs->addTab(scrolling(new RulesPanel(*m_workspace)), tr("Class rules"));
     tabs->addTab(scrolling(new CostPanel(*m_workspace)), tr("Cost"));
-    m_editDock = cardDock(this, QStringLiteral("edit"), tr("Change it"), tabs);
-    arrangeDocks();
+    m_editDock = cardDock(this, QStringLiteral("edit"), tr("Change it"), tabs, false);
 }
 
 void MainWindow::arrangeDocks() {
@@ -143,9 +155,19 @@ void MainWindow::arrangeDocks() {
     addDockWidget(Qt::RightDockWidgetArea, m_editDock);
     for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock})
         dock->setVisible(!theme().projector);
-    resizeDocks({m_headsDock, m_inspectorDock}, {width() * 23 / 100, width() * 27 / 100}, Qt::Horizontal);
-    resizeDocks({m_headsDock, m_foundDock}, {2, 5}, Qt::Vertical);
-    resizeDocks({m_inspectorDock, m_editDock}, {5, 4}, Qt::Vertical);
+    // A projector shows the picture alone, from edge to edge but for the margin.
+    centralWidget()->layout()->setContentsMargins(theme().projector ? windowMargin : 0, 0,
+                                                  theme().projector ? windowMargin : 0, 4);
+    sizeDocks();
+}
+
+void MainWindow::sizeDocks() {
+    resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
+    const int room = height() - 150; // below the rows at the top
+    const int heads = std::clamp(60 + 40 * m_workspace->scenario().model->config().layers,
+                                 m_headsDock->minimumSizeHint().height() + 8, room / 2);
+    resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
+    resizeDocks({m_inspectorDock, m_editDock}, {room * 55 / 100, room * 45 / 100}, Qt::Vertical);
 }
 
 QAction* MainWindow::add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
@@ -334,6 +356,8 @@ void MainWindow::connectWorkspace() {
     connect(m_session, &DocumentSession::stateChanged, this, &MainWindow::showTitle);
     connect(m_stage->controls(), &ViewControls::problem, m_messages, &MessageStrip::say);
     connect(m_stage->controls(), &ViewControls::exportRequested, this, &MainWindow::showExport);
+    connect(m_stage->heatmap(), &HeatmapPanel::described, m_status,
+            [this](const QString& cell) { cell.isEmpty() ? m_status->clearMessage() : m_status->showMessage(cell); });
     connect(m_sentence, &SentenceBar::problem, m_messages, &MessageStrip::say);
     connect(m_sentence, &SentenceBar::hint, m_stage, &StagePanel::setHint);
     connect(m_sentence, &SentenceBar::usable, this, [this] {
@@ -358,19 +382,20 @@ void MainWindow::restoreLayout() {
         dark = settings.value(QStringLiteral("dark"), dark).toBool();
         projector = settings.value(QStringLiteral("projector"), projector).toBool();
         restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
-        setLook(dark, projector);
-        if (!restoreState(settings.value(QStringLiteral("docks")).toByteArray(), layoutVersion))
-            arrangeDocks();
-        return;
     }
     setLook(dark, projector);
+    arrangeDocks();
+    if (m_remembers)
+        m_restored = restoreState(QSettings().value(QStringLiteral("docks")).toByteArray(), layoutVersion);
 }
 
 void MainWindow::setLook(bool dark, bool projector) {
+    const bool otherRoom = projector != theme().projector;
     applyTheme(makeTheme(dark, projector));
     m_darkAction->setChecked(dark);
     m_projectorAction->setChecked(projector);
-    arrangeDocks(); // a projector shows the sentence, the stages and the picture alone
+    if (otherRoom)
+        arrangeDocks(); // a projector shows the sentence, the stages and the picture alone
 }
 
 void MainWindow::showTitle() {
@@ -402,6 +427,22 @@ void MainWindow::showToyOptions() {
         m_session->useModel(dialog.source());
 }
 
+// Before the style has seen the widgets they ask for more room than they need, and showing makes the window taller. So
+// its size is given again once it is shown, and the docks share what there is.
+void MainWindow::setVisible(bool visible) {
+    const QSize wanted = size();
+    const bool first = visible && !isVisible();
+    QMainWindow::setVisible(visible);
+    if (!first)
+        return;
+    QTimer::singleShot(0, this, [this, wanted] {
+        if (!(windowState() & (Qt::WindowMaximized | Qt::WindowFullScreen)))
+            resize(wanted);
+        if (!m_restored)
+            sizeDocks();
+    });
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (!m_session->mayDiscard())
         return event->ignore();
@@ -422,8 +463,8 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 
 // A file is opened, a text file read, a text used as the sentence.
 void MainWindow::dropEvent(QDropEvent* event) {
-    const QMimeData* data = event->mimeData();
-    const QString path = data->hasUrls() ? data->urls().constFirst().toLocalFile() : QString();
+    const QMimeData* dropped = event->mimeData();
+    const QString path = dropped->hasUrls() ? dropped->urls().constFirst().toLocalFile() : QString();
     if (path.endsWith(QLatin1String(".txt"), Qt::CaseInsensitive)) {
         QFile file(path);
         if (file.open(QIODevice::ReadOnly))
@@ -432,8 +473,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
             m_messages->say(tr("%1: %2").arg(path, file.errorString()));
     } else if (!path.isEmpty()) {
         m_session->open(path);
-    } else if (data->hasText()) {
-        m_session->openText(data->text());
+    } else if (dropped->hasText()) {
+        m_session->openText(dropped->text());
     }
     event->acceptProposedAction();
 }

@@ -24,13 +24,16 @@ class MainWindow : public QMainWindow {
 public:
     // remembers: layout, theme and recent files are kept between sessions; a screenshot neither reads nor writes them.
     explicit MainWindow(Document document, bool remembers = true, QWidget* parent = nullptr);
+    ~MainWindow() override;
 
     Workspace& workspace() { return *m_workspace; }
     DocumentSession& session() { return *m_session; }
     StagePanel& stagePanel() { return *m_stage; }
     SentenceBar& sentenceBar() { return *m_sentence; }
     MessageStrip& messages() { return *m_messages; }
+    void setVisible(bool visible) override;
     void setLook(bool dark, bool projector);
+    void arrangeDocks(); // as on the first day, for the present size
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -52,7 +55,7 @@ private:
 
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
                  const std::function<void()>& run);
-    void arrangeDocks(); // as on the first day
+    void sizeDocks();
     void showExport();
     void copyCommand();
     void showToyOptions();
@@ -60,6 +63,7 @@ private:
     void goToHead(int layers, int heads); // a step in the grid
 
     bool m_remembers;
+    bool m_restored = false; // the docks are as the user left them
     Workspace* m_workspace;
     HeadSurvey* m_survey;
     DocumentSession* m_session;

@@ -1,5 +1,6 @@
 #include "ui/render_command.h"
 
+#include "core/tensor/errors.h"
 #include "ui/stage_text.h"
 
 #include <QRegularExpression>

@@ -5,7 +5,8 @@
 #include "ui/main_window.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
-#include "ui/widgets/status_line.h"
+#include "ui/widgets/figure_widget.h"
+#include "ui/widgets/heatmap_view.h"
 
 #include <QApplication>
 #include <QBuffer>
@@ -13,9 +14,18 @@
 #include <QImage>
 #include <QPainter>
 
+#include <qcustomplot.h>
+
 #include <ostream>
 
 namespace headscope {
+
+static bool heatmapsAreReady() {
+    for (const QWidget* widget : QApplication::allWidgets())
+        if (const auto* heatmap = qobject_cast<const HeatmapView*>(widget); heatmap && heatmap->preparing())
+            return false;
+    return true;
+}
 
 void waitUntilSettled() {
     // A finished job may start the next one (a survey after a trace): settled is quiet for a few rounds.
@@ -23,8 +33,16 @@ void waitUntilSettled() {
         const bool idle = backgroundJobs == 0;
         QApplication::processEvents(idle ? QEventLoop::AllEvents : QEventLoop::WaitForMoreEvents);
         QApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
-        quiet = idle && backgroundJobs == 0 ? quiet + 1 : 0;
+        quiet = idle && backgroundJobs == 0 && heatmapsAreReady() ? quiet + 1 : 0;
     }
+}
+
+// What keeps pictures of its own has to make them as fine as the screenshot.
+static void refine(QWidget& window, double scaleFactor) {
+    for (FigureWidget* figure : window.findChildren<FigureWidget*>())
+        figure->setPictureRatio(scaleFactor);
+    for (QCustomPlot* plot : window.findChildren<QCustomPlot*>())
+        plot->setBufferDevicePixelRatio(scaleFactor);
 }
 
 static QImage pictureOf(QWidget& window, double scaleFactor) {
@@ -37,15 +55,21 @@ static QImage pictureOf(QWidget& window, double scaleFactor) {
 
 void writeScreenshot(const ScreenshotSpec& spec, const QString& path) {
     applyTheme(makeTheme(spec.dark, spec.projector));
-    MainWindow window(spec.document, false);
+    Document document = spec.document;
+    document.view.values = true; // as the window opens
+    MainWindow window(std::move(document), false);
     QString problem;
     QObject::connect(&window.workspace(), &Workspace::failed, &window,
                      [&problem](const QString& sentence) { problem = sentence; });
     window.setAttribute(Qt::WA_DontShowOnScreen);
     window.resize(spec.size);
-    window.setLook(spec.dark, spec.projector);
+    window.arrangeDocks();
+    refine(window, spec.scaleFactor);
     window.show();
     waitUntilSettled();
+    refine(window, spec.scaleFactor); // showing may have set the screen's own ratio
+    for (QCustomPlot* plot : window.findChildren<QCustomPlot*>())
+        plot->replot();
     if (!problem.isEmpty())
         throw InputError(toUtf8(problem));
     QByteArray bytes;

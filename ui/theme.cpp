@@ -82,7 +82,9 @@ static QString styleSheetOf(const Theme& t) {
         #muted { color: @muted; }
         #strip { background: @selected; color: @text; border-bottom: 1px solid @border; }
         QToolButton, QPushButton { background: @surface; color: @text; border: 1px solid @border; border-radius: 6px;
-            padding: 3px 9px; }
+            padding: 3px 6px; }
+        QToolButton#small { padding: 3px 2px; }
+        #sentence { font-size: @sentenceptpt; padding: 4px 10px; }
         QToolButton::menu-indicator { image: none; width: 0; }
         QToolButton:hover, QPushButton:hover { border-color: @muted; }
         QToolButton:focus, QPushButton:focus { border-color: @selectedText; }
@@ -94,15 +96,27 @@ static QString styleSheetOf(const Theme& t) {
         QLineEdit:focus { border-color: @selectedText; }
         QToolTip { background: @surface; color: @text; border: 1px solid @border; padding: 3px; }
         QTableView, QTreeView, QListView { background: @surface; border: none; gridline-color: @border; }
+        QTreeView::item:selected, QListView::item:selected { background: @selected; color: @selectedText; }
+        QHeaderView { background: @surface; border: none; }
         QHeaderView::section { background: @surface; color: @muted; border: none; padding: 1px 3px; }
         QTableView QTableCornerButton::section { background: @surface; border: none; }
         QScrollArea { background: transparent; border: none; }
+        QScrollBar { background: transparent; border: none; margin: 0; }
+        QScrollBar:vertical { width: 9px; }
+        QScrollBar:horizontal { height: 9px; }
+        QScrollBar::handle { background: @border; border-radius: 3px; margin: 1px; }
+        QScrollBar::handle:vertical { min-height: 24px; }
+        QScrollBar::handle:horizontal { min-width: 24px; }
+        QScrollBar::handle:hover { background: @muted; }
+        QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: none; }
+        QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+        QTextBrowser { background: @surface; border: none; }
         QTabWidget::pane { border: none; }
         QTabBar::tab { background: transparent; color: @muted; padding: 4px 10px; border: none;
             border-bottom: 2px solid transparent; }
         QTabBar::tab:selected { color: @selectedText; border-bottom: 2px solid @selectedText; }
         QTabBar::tab:focus { color: @text; }
-        QSplitter::handle, QMainWindow::separator { background: @window; width: 8px; height: 8px; }
+        QSplitter::handle, QMainWindow::separator { background: @window; width: 8px; height: 4px; }
         QDockWidget { color: @muted; titlebar-close-icon: none; }
     )");
     QColor faded = t.muted;
@@ -112,6 +126,7 @@ static QString styleSheetOf(const Theme& t) {
         {"@selectedText", t.selectedText}, {"@selected", t.selected}, {"@muted", t.muted}, {"@text", t.text}};
     for (const auto& [name, colour] : colours)
         sheet.replace(QLatin1String(name), colour.name());
+    sheet.replace(QLatin1String("@sentencept"), QString::number(QApplication::font().pointSizeF() * 1.15, 'f', 1));
     return sheet.replace(QLatin1String("@faded"), faded.name(QColor::HexArgb));
 }
 

@@ -6,14 +6,43 @@
 #include <algorithm>
 #include <ostream>
 #include <set>
+#include <sstream>
 
 namespace headscope::cli {
+
+namespace {
+
+constexpr std::size_t descriptionColumn = 36, lineWidth = 110;
+
+// CLI11 leaves two empty lines between groups, and breaks no long ones.
+std::string readable(const std::string& help) {
+    std::string text;
+    std::size_t emptyLines = 0;
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) {
+        emptyLines = line.empty() ? emptyLines + 1 : 0;
+        if (emptyLines > 1)
+            continue;
+        while (line.size() > lineWidth) {
+            const std::size_t space = line.rfind(' ', lineWidth);
+            if (space == std::string::npos || space <= descriptionColumn)
+                break;
+            text += line.substr(0, space) + "\n";
+            line = std::string(descriptionColumn, ' ') + line.substr(space + 1);
+        }
+        text += line + "\n";
+    }
+    return text;
+}
+
+} // namespace
 
 struct CommandLine::Private {
     std::string command, example, helpText;
     CLI::App app;
     std::string group = "Options";
     std::set<std::string> valueOptions, allOptions{"--help", "-h"};
+    std::vector<std::string> yesNoNames;
 
     std::string helpHint() const { return "`headscope " + command + " --help` lists the options"; }
 
@@ -54,7 +83,7 @@ CommandLine::CommandLine(std::string command, const std::string& what, const std
     m->app.name("headscope " + m->command);
     m->app.set_help_flag("--help,-h", "this text");
     m->app.allow_extras(); // refused below, in our own words
-    m->app.get_formatter()->column_width(36);
+    m->app.get_formatter()->column_width(descriptionColumn);
 }
 
 CommandLine::~CommandLine() = default;
@@ -113,8 +142,8 @@ void CommandLine::yesNo(const std::string& name, std::optional<bool>& target, co
     m->app
         .add_flag_callback(
             "--no-" + name, [&target] { target = false; }, "the opposite of --" + name)
-        ->group(m->group)
-        ->excludes("--" + name);
+        ->group(m->group);
+    m->yesNoNames.push_back(name);
     m->allOptions.insert("--" + name);
     m->allOptions.insert("--no-" + name);
 }
@@ -136,10 +165,10 @@ bool CommandLine::parse(const std::vector<std::string>& arguments, std::ostream&
     try {
         m->app.parse(std::move(rest));
     } catch (const CLI::CallForHelp&) {
-        out << m->app.help();
+        out << readable(m->app.help());
         if (!m->helpText.empty())
-            out << "\n" << m->helpText;
-        out << "\nExample:\n  " << m->example << "\n";
+            out << m->helpText << "\n";
+        out << "Example:\n  " << m->example << "\n";
         return false;
     } catch (const CLI::ArgumentMismatch& e) {
         // A missing value is caught above, so this one was given twice, or is a flag with a value.
@@ -148,6 +177,9 @@ bool CommandLine::parse(const std::vector<std::string>& arguments, std::ostream&
     } catch (const CLI::ParseError& e) {
         throw InputError(prefix + e.what() + "; " + m->helpHint());
     }
+    for (const std::string& name : m->yesNoNames)
+        if (m->app.count("--" + name) > 0 && m->app.count("--no-" + name) > 0)
+            throw InputError(prefix + "--" + name + " and --no-" + name + " exclude each other: give one of them");
     const std::vector<std::string> extra = m->app.remaining();
     if (!extra.empty()) {
         const bool isOption = extra[0].starts_with('-') && extra[0].size() > 1;

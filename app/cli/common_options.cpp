@@ -1,8 +1,8 @@
 #include "app/cli/common_options.h"
 
-#include "app/cli/mask_file.h"
 #include "app/cli/numbers.h"
 #include "core/attention/head_stages.h"
+#include "core/exchange/mask_file.h"
 #include "core/model/tensor_file.h"
 
 #include <algorithm>
@@ -104,6 +104,38 @@ std::vector<Intervention> parseAblated(const std::string& text, const ModelConfi
     return ablated;
 }
 
+bool isNamedMask(std::string_view part) {
+    return part == "none" || part == "causal" || part == "model" || part.starts_with("window:") ||
+           part.starts_with("prefix:") || part.starts_with("padding:");
+}
+
+bool exists(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
+// Named masks and files, joined by "+"; a file of another size is refused with both shapes.
+Mask parseMaskOption(const std::string& text, const Scenario& scenario) {
+    const int n = scenario.queries(), m = scenario.keys();
+    Mask mask{{}};
+    // A file may have a + in its name.
+    for (const std::string& part : exists(text) ? std::vector<std::string>{text} : split(text, '+')) {
+        if (isNamedMask(part)) {
+            mask.parts.push_back(parseMask(part).parts.at(0));
+            continue;
+        }
+        if (!exists(part))
+            throw InputError("--mask: expected none, causal, window:W, prefix:P, padding:K, model or a file, found '" +
+                             part + "'");
+        const SharedMatrix numbers = readMaskFile(part);
+        if (numbers->rows() != n || numbers->cols() != m)
+            throw LoadError(part, "mask", shapeText(n, m) + " numbers (queries x keys)",
+                            shapeText(numbers->rows(), numbers->cols()));
+        mask.parts.push_back({MaskPart::Kind::Matrix, 0, numbers});
+    }
+    return mask;
+}
+
 RuleSet parseRules(const std::vector<std::string>& texts) {
     RuleSet rules;
     for (const std::string& text : texts)
@@ -203,6 +235,31 @@ void carryEdits(Scenario& to, const Scenario& from, const Streams& streams) {
     }
 }
 
+// Mask, scale, temperature, rules and switched-off heads: what was given replaces what the scenario has.
+void applyAttentionOptions(Scenario& scenario, const ComputeOptions& o, const Streams& streams) {
+    if (o.mask) {
+        scenario.mask = parseMaskOption(*o.mask, scenario);
+        const auto& parts = scenario.mask.parts;
+        const bool keepsOrder = std::any_of(parts.begin(), parts.end(), [](const MaskPart& part) {
+            return part.kind == MaskPart::Kind::Model || part.kind == MaskPart::Kind::Causal;
+        });
+        if (scenario.model->config().causal && !keepsOrder)
+            note(streams, "--mask " + *o.mask + " replaces the causal mask of " + scenario.model->config().name);
+    }
+    if (o.scale)
+        scenario.scale = parseScale(*o.scale);
+    if (o.temperature)
+        scenario.temperature = parseTemperature(*o.temperature);
+    if (!o.rules.empty())
+        scenario.rules = parseRules(o.rules);
+    if (o.ablate) {
+        std::erase_if(scenario.interventions,
+                      [](const Intervention& i) { return i.kind == Intervention::Kind::HeadOff; });
+        for (const Intervention& off : parseAblated(*o.ablate, scenario.model->config()))
+            scenario.interventions.push_back(off);
+    }
+}
+
 } // namespace
 
 bool isBuiltinModel(const std::string& name) {
@@ -285,9 +342,7 @@ ModelSource modelSource(const ModelOptions& o, ModelSource source) {
     }
     const ModelKind kind = kindOf(source.name);
     // "weights" without a suffix is a path too, where there is such a file.
-    std::error_code ignored;
-    if (kind == ModelKind::File && source.name.find_first_of("/.") == std::string::npos &&
-        std::filesystem::exists(source.name, ignored))
+    if (kind == ModelKind::File && source.name.find_first_of("/.") == std::string::npos && exists(source.name))
         source.name.insert(0, "./");
     refuseUnusedModelOptions(o, source.name, kind);
     const auto number = [](const char* option, const OptionText& text, auto& target) {
@@ -435,27 +490,7 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
             scenario.interventions = saved->interventions;
         }
     }
-    if (o.mask) {
-        scenario.mask = parseMaskOption(*o.mask, scenario.queries(), scenario.keys());
-        const auto& parts = scenario.mask.parts;
-        const bool keepsOrder = std::any_of(parts.begin(), parts.end(), [](const MaskPart& part) {
-            return part.kind == MaskPart::Kind::Model || part.kind == MaskPart::Kind::Causal;
-        });
-        if (scenario.model->config().causal && !keepsOrder)
-            note(streams, "--mask " + *o.mask + " replaces the causal mask of " + scenario.model->config().name);
-    }
-    if (o.scale)
-        scenario.scale = parseScale(*o.scale);
-    if (o.temperature)
-        scenario.temperature = parseTemperature(*o.temperature);
-    if (!o.rules.empty())
-        scenario.rules = parseRules(o.rules);
-    if (o.ablate) {
-        std::erase_if(scenario.interventions,
-                      [](const Intervention& i) { return i.kind == Intervention::Kind::HeadOff; });
-        for (const Intervention& off : parseAblated(*o.ablate, scenario.model->config()))
-            scenario.interventions.push_back(off);
-    }
+    applyAttentionOptions(scenario, o, streams);
     validate(scenario);
     return document;
 }

@@ -112,7 +112,7 @@ ModelCost costOf(const Model& model, int n) {
     const ModelConfig& c = model.config();
     ModelCost cost;
     cost.layer = attentionCost(n, n, c.dModel, c.heads, c.kvHeads, c.dK, c.dV, hasBias(model));
-    if (c.kvHeads == c.heads && c.dK == c.dV && c.dK * c.heads == c.dModel)
+    if (c.heads > 1 && c.kvHeads == c.heads && c.dK == c.dV && c.dK * c.heads == c.dModel)
         cost.headCounts = compareHeadCounts(n, c.dModel, c.heads, hasBias(model));
     return cost;
 }
@@ -129,13 +129,11 @@ void printCost(std::ostream& out, const ModelCost& cost, const ModelConfig& c, i
         return;
     const AttentionCost& one = cost.headCounts->one;
     const AttentionCost& many = cost.headCounts->many;
-    out << "\n"
-        << c.heads << (c.heads == 1 ? " head" : " heads") << " of " << c.dK << " against one head of " << c.dModel
-        << "\n";
+    out << "\n" << c.heads << " heads of " << c.dK << " against one head of " << c.dModel << "\n";
     Table compare({"", ">multiply-adds", ">parameters", ">numbers in the maps"});
     compare.row({"one head", grouped(one.multiplyAdds), grouped(one.parameters), grouped(one.mapEntries)});
-    compare.row({std::to_string(c.heads) + (c.heads == 1 ? " head" : " heads"), grouped(many.multiplyAdds),
-                 grouped(many.parameters), grouped(many.mapEntries)});
+    compare.row({std::to_string(c.heads) + " heads", grouped(many.multiplyAdds), grouped(many.parameters),
+                 grouped(many.mapEntries)});
     compare.print(out, "  ");
 }
 

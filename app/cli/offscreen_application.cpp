@@ -3,7 +3,6 @@
 
 #include "app/cli/run.h"
 
-#include <array>
 #include <cstdlib>
 #include <iostream>
 
@@ -11,10 +10,15 @@ namespace headscope::cli {
 
 namespace {
 
+// Before it gives up, Qt warns of the cause ("could not connect to display :0"); the last words only list its plugins.
 void onMessage(QtMsgType type, const QMessageLogContext&, const QString& message) {
+    static QString cause;
+    if (type == QtWarningMsg && cause.isEmpty() && message.contains(QLatin1String("display")))
+        cause = message.simplified();
     if (type != QtFatalMsg)
         return;
-    printFailure(std::cerr, "the window system cannot be used (" + message.simplified().toStdString() +
+    printFailure(std::cerr, "the window system cannot be used (" +
+                                (cause.isEmpty() ? message.simplified() : cause).toStdString() +
                                 "); `headscope render` and `headscope screenshot` need none");
     std::_Exit(1); // Qt would abort and leave a core dump
 }
@@ -29,12 +33,7 @@ OffscreenApplication::OffscreenApplication() {
     silenceQtMessages();
     if (QCoreApplication::instance())
         return;
-    // Qt keeps references to argc and argv as long as the application lives.
-    static std::array<char*, 4> argv{const_cast<char*>("headscope"), const_cast<char*>("-platform"),
-                                     const_cast<char*>("offscreen"), nullptr};
-    static int argc = 3;
-    argc = 3;
-    m_application = std::make_unique<QApplication>(argc, argv.data());
+    m_application = std::make_unique<QApplication>(m_argc, m_argv.data());
 }
 
 OffscreenApplication::~OffscreenApplication() = default;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QApplication>
+#include <array>
 #include <memory>
 
 namespace headscope::cli {
@@ -15,6 +16,12 @@ public:
     OffscreenApplication& operator=(const OffscreenApplication&) = delete;
 
 private:
+    // Qt keeps references to these, and takes out what it understood.
+    std::array<char, 10> m_program{"headscope"};
+    std::array<char, 10> m_option{"-platform"};
+    std::array<char, 10> m_platform{"offscreen"};
+    std::array<char*, 4> m_argv{m_program.data(), m_option.data(), m_platform.data(), nullptr};
+    int m_argc = 3;
     std::unique_ptr<QApplication> m_application;
 };
 

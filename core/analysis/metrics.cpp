@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <unordered_map>
 
 namespace headscope {
@@ -16,23 +15,28 @@ namespace {
 constexpr int rowsPerBlock = 64;
 
 // One kind of key a head may look for: the share it gets, and what a head that spreads evenly over the open keys would
-// give it.
+// give it. Rows with a single open key have no choice: they count for the share, but say nothing about the head.
 struct Share {
-    double given = 0, uniform = 0;
+    double given = 0;
     int rows = 0;
+    double chosen = 0, uniform = 0; // over the rows with a choice
+    int choices = 0;
 
-    void addRow(double rowShare, double uniformShare) {
+    void addRow(double rowShare, double uniformShare, bool hasChoice) {
         given += rowShare;
-        uniform += uniformShare;
         ++rows;
+        if (!hasChoice)
+            return;
+        chosen += rowShare;
+        uniform += uniformShare;
+        ++choices;
     }
-    double meanGiven() const { return rows == 0 ? 0.0 : given / rows; }
-    double meanUniform() const { return rows == 0 ? 0.0 : uniform / rows; }
-    // How far the share is on the way from the even head (0) to all of it (1). Where an even head gets most of it
+    double mean() const { return rows == 0 ? 0.0 : given / rows; }
+    // How far the share is on the way from the even head (0) to all of it (1). Where an even head gives most of it
     // anyway, nothing can be told from it.
     double lift() const {
-        const double u = meanUniform();
-        return rows == 0 || u > 0.75 ? 0.0 : (meanGiven() - u) / (1.0 - u);
+        const double u = choices == 0 ? 1.0 : uniform / choices;
+        return u > 0.75 ? 0.0 : (chosen / choices - u) / (1.0 - u);
     }
 };
 
@@ -43,42 +47,41 @@ struct Shares {
 // The labels, in the order in which they are tried. Everything `heads --help` says about them comes from here.
 struct LabelRule {
     const char* name;
-    double threshold;                 // of `measure`
-    bool acrossTexts;                 // also in cross-attention, where i and j count in different texts
-    double (*measure)(const Shares&); // 0..1
-    double (*strength)(const Shares&);
+    double threshold;        // of the lift, for a long text
+    bool acrossTexts;        // also in cross-attention, where i and j count in different texts
+    Share Shares::*evidence; // whose lift
+    Share Shares::*strength; // whose mean
+    bool (*holds)(const Shares&);
     const char* what;
+
+    // The fewer rows can show it, the more it takes: in one row anything is luck.
+    double needed(const Shares& s) const { return threshold + (1.0 - threshold) / std::max(1, (s.*evidence).choices); }
+    bool isEarned(const Shares& s) const { return (s.*evidence).lift() >= needed(s) && holds(s); }
 };
 
-double twiceTheOther(const Share& share, const Share& other) {
-    return share.meanGiven() >= 2 * other.meanGiven() ? share.lift() : 0.0;
+bool always(const Shares&) {
+    return true;
 }
 
 constexpr std::array labelRules{
-    LabelRule{"previous", 0.4, false, [](const Shares& s) { return twiceTheOther(s.previous, s.next); },
-              [](const Shares& s) { return s.previous.meanGiven(); },
-              "lift of the token before, which gets at least twice the share of the token after"},
-    LabelRule{"next", 0.4, false, [](const Shares& s) { return twiceTheOther(s.next, s.previous); },
-              [](const Shares& s) { return s.next.meanGiven(); },
-              "lift of the token after, which gets at least twice the share of the token before"},
-    // A head that looks for the same word finds the token itself too: all its copies count, the others for a good part.
-    LabelRule{
-        "same word", 0.8, true, [](const Shares& s) { return s.same.meanGiven() >= 0.3 ? s.identical.lift() : 0.0; },
-        [](const Shares& s) { return s.same.meanGiven(); },
-        "where words repeat: lift of all tokens with the identical string, of which other places get at least 0.3"},
-    LabelRule{"induction", 0.4, false, [](const Shares& s) { return s.induction.lift(); },
-              [](const Shares& s) { return s.induction.meanGiven(); },
-              "lift of the token after an earlier occurrence of the same token"},
-    LabelRule{"self", 0.4, false, [](const Shares& s) { return s.self.lift(); },
-              [](const Shares& s) { return s.self.meanGiven(); }, "lift of the token itself"},
-    LabelRule{"first", 0.4, true, [](const Shares& s) { return s.first.lift(); },
-              [](const Shares& s) { return s.first.meanGiven(); }, "lift of the first token"},
-    LabelRule{"separator", 0.4, true, [](const Shares& s) { return s.separator.lift(); },
-              [](const Shares& s) { return s.separator.meanGiven(); },
-              "lift of the separators: special tokens, else the last punctuation mark"},
-    LabelRule{"uniform", 0.9, true, [](const Shares& s) { return s.even.meanGiven(); },
-              [](const Shares& s) { return s.even.meanGiven(); },
-              "1 - half the sum of |weight - 1/open keys|, mean over the rows with several open keys"},
+    LabelRule{"previous", 0.4, false, &Shares::previous, &Shares::previous,
+              [](const Shares& s) { return s.previous.mean() >= 2 * s.next.mean(); },
+              "the token before, with at least twice the share of the token after"},
+    LabelRule{"next", 0.4, false, &Shares::next, &Shares::next,
+              [](const Shares& s) { return s.next.mean() >= 2 * s.previous.mean(); },
+              "the token after, with at least twice the share of the token before"},
+    LabelRule{"first", 0.4, true, &Shares::first, &Shares::first, always, "the first token"},
+    LabelRule{"separator", 0.4, true, &Shares::separator, &Shares::separator, always,
+              "special tokens, else the last punctuation mark"},
+    // A head that looks for the same word finds the token itself too: all copies count, the others for a good part.
+    LabelRule{"same word", 0.7, true, &Shares::identical, &Shares::same,
+              [](const Shares& s) { return s.same.mean() >= 0.3; },
+              "where words repeat: all tokens with the identical string, other places at least 0.3"},
+    LabelRule{"induction", 0.4, false, &Shares::induction, &Shares::induction, always,
+              "the token after an earlier occurrence of the same token"},
+    LabelRule{"self", 0.4, false, &Shares::self, &Shares::self, always, "the token itself"},
+    LabelRule{"uniform", 0.9, true, &Shares::even, &Shares::even, always,
+              "all open keys: the share is 1 - half the sum of |weight - 1/open keys|"},
 };
 
 // Which keys each query could mean, found once per trace: positions in the key text, ascending.
@@ -167,7 +170,7 @@ HeadMetrics measure(const AttentionTrace& trace, const KeySets& sets, LayerIndex
         const auto weight = [&](int j) { return static_cast<double>(a[static_cast<std::size_t>(j)]); };
         const auto addKey = [&](Share& share, int j) {
             if (j >= 0 && j < m)
-                share.addRow(weight(j), trace.mask.isOpen(i, j) ? even : 0.0);
+                share.addRow(weight(j), trace.mask.isOpen(i, j) ? even : 0.0, open > 1);
         };
         // Keys of a list, except one.
         const auto addKeys = [&](Share& share, const std::vector<int>& keys, int except = -1) {
@@ -181,7 +184,7 @@ HeadMetrics measure(const AttentionTrace& trace, const KeySets& sets, LayerIndex
                 uniform += trace.mask.isOpen(i, j) ? even : 0.0;
             }
             if (count > 0)
-                share.addRow(given, uniform);
+                share.addRow(given, uniform, open > 1);
         };
         addKey(shares.self, i);
         addKey(shares.previous, i - 1);
@@ -201,7 +204,7 @@ HeadMetrics measure(const AttentionTrace& trace, const KeySets& sets, LayerIndex
             double apart = 0;
             for (int j = 0; j < m; ++j)
                 apart += std::abs(weight(j) - (trace.mask.isOpen(i, j) ? even : 0.0));
-            shares.even.addRow(1.0 - apart / 2, 0.0);
+            shares.even.addRow(1.0 - apart / 2, 0.0, true);
         }
     });
     if (rows > 0) {
@@ -209,20 +212,20 @@ HeadMetrics measure(const AttentionTrace& trace, const KeySets& sets, LayerIndex
         out.distance /= rows;
         out.concentration /= rows;
     }
-    out.self = shares.self.meanGiven();
-    out.previous = shares.previous.meanGiven();
-    out.next = shares.next.meanGiven();
-    out.first = shares.first.meanGiven();
-    out.same = shares.same.meanGiven();
-    out.separator = shares.separator.meanGiven();
-    out.induction = shares.induction.meanGiven();
-    out.evenness = shares.even.meanGiven();
+    out.self = shares.self.mean();
+    out.previous = shares.previous.mean();
+    out.next = shares.next.mean();
+    out.first = shares.first.mean();
+    out.same = shares.same.mean();
+    out.separator = shares.separator.mean();
+    out.induction = shares.induction.mean();
+    out.evenness = shares.even.mean();
     out.label = "none";
     for (const LabelRule& rule : labelRules) {
-        if ((sets.cross && !rule.acrossTexts) || rule.measure(shares) < rule.threshold)
+        if ((sets.cross && !rule.acrossTexts) || !rule.isEarned(shares))
             continue;
         out.label = rule.name;
-        out.strength = rule.strength(shares);
+        out.strength = (shares.*rule.strength).mean();
         break;
     }
     return out;
@@ -245,14 +248,15 @@ std::vector<HeadMetrics> allHeadMetrics(const AttentionTrace& trace) {
 
 std::string labelHelp() {
     std::string help =
-        "A head gets the first label whose measure reaches its threshold; else none. The lift of a share is\n"
-        "(share - u) / (1 - u), where u is what a head spreading evenly over the open keys would give on this\n"
-        "text; where u is above 0.75 it counts as 0.\n";
+        "A head gets the first label whose lift is at least t + (1 - t) / rows, else none. The lift of a share is\n"
+        "(share - u) / (1 - u), where u is what a head spreading evenly over the open keys would give on this text\n"
+        "(0 where u is above 0.75); rows are those that have such a key and a choice between several open ones.\n";
     for (const LabelRule& rule : labelRules) {
-        char line[64];
-        std::snprintf(line, sizeof line, "  %-10s %d.%d  ", rule.name, static_cast<int>(rule.threshold),
-                      static_cast<int>(std::lround(rule.threshold * 10)) % 10);
-        help += line + std::string(rule.what) + (rule.acrossTexts ? "" : " (not in cross-attention)") + "\n";
+        std::string line = std::string("  ") + rule.name;
+        line.resize(13, ' ');
+        const int tenths = static_cast<int>(std::lround(rule.threshold * 10));
+        help += line + "t = 0." + std::to_string(tenths) + "  " + rule.what +
+                (rule.acrossTexts ? "" : " (not in cross-attention)") + "\n";
     }
     return help;
 }

@@ -169,17 +169,15 @@ private:
     // Scores, and what is done to one of them alone: scale, position bias, mask, softcap.
     void dotProduct() {
         const HeadStages rows = headRow({true, true, true, false, false});
-        scoreTerms();
-        const float score = rows.scores(0, m_col);
-        m_out.value = score;
-        scoreEdit(score);
+        double value = score();
+        m_out.value = rows.scores(0, m_col);
         if (m_out.stage == Stage::Scores)
             return;
-        scaleSteps(score, rows.scaled(0, m_col));
+        value = scaleSteps(value);
         m_out.value = rows.scaled(0, m_col);
         if (m_out.stage == Stage::Scaled)
             return;
-        maskSteps(rows.scaled(0, m_col), rows.masked(0, m_col));
+        maskSteps(value);
         m_out.value = rows.masked(0, m_col);
     }
 
@@ -198,11 +196,9 @@ private:
                                          : headRow({true, true, true, true, false});
         const int r = overQueries ? m_row : 0;
         m_out.value = s.weights(r, m_col);
-        scoreTerms();
-        scoreEdit(s.scores(r, m_col));
-        scaleSteps(s.scores(r, m_col), s.scaled(r, m_col));
+        const double scaled = scaleSteps(score());
         if (!maskAfter)
-            maskSteps(s.scaled(r, m_col), s.masked(r, m_col));
+            maskSteps(scaled);
 
         // The numbers that share one unit: the row of this query, or under the wrong rule the column of this key.
         Sharers sharers;
@@ -241,20 +237,21 @@ private:
 
     void contribution() {
         m_out.leftName = "O of " + headName(m_head.value) + ", " + rowToken();
-        const std::vector<int> columns = columnsOf(m_head.value);
-        if (!projectsOutput()) {
-            for (const int c : columns)
-                if (c == m_col)
-                    addTerm("concat column " + std::to_string(c), c, (*m_computed.concat)(m_row, c), 1.0);
-        } else {
-            m_out.rightName = "W_O[:, " + std::to_string(m_col) + "]";
-            for (const int c : columns)
-                addTerm(dimension(sourceOf(m_row, c).column), c, (*m_computed.concat)(m_row, c),
-                        (*m_weights.wO)(c, m_col));
+        const Matrix& concat = *m_computed.concat;
+        Matrix alone(1, concat.cols()); // this row of concat if the head were the only one
+        for (const int c : columnsOf(m_head.value)) {
+            alone(0, c) = concat(m_row, c);
+            if (projectsOutput())
+                addTerm(dimension(sourceOf(m_row, c).column), c, concat(m_row, c), (*m_weights.wO)(c, m_col));
+            else if (c == m_col)
+                addTerm("concat column " + std::to_string(c), c, concat(m_row, c), 1.0);
         }
+        if (projectsOutput())
+            m_out.rightName = "W_O[:, " + std::to_string(m_col) + "]";
+        m_out.value =
+            projectsOutput() ? m_trace.backend->linear(alone, *m_weights.wO, nullptr)(0, m_col) : alone(0, m_col);
         if (m_scenario.headIsOff(m_layer, m_head))
             addStep(headName(m_head.value) + " is switched off", 0);
-        m_out.value = (*stageMatrix(m_trace, m_layer, m_head, Stage::Contribution))(m_row, m_col);
     }
 
     void output() {
@@ -278,15 +275,16 @@ private:
     void norms() {
         const MatrixView v = headBand(*m_computed.v, m_config.kvHeadOf(m_head), m_config.dV);
         m_out.leftName = m_out.rightName = "v_" + keyToken(m_col) + (projectsOutput() ? " W_O" : "");
+        const int rowO = m_head.value * m_config.dV;
+        const Matrix moved =
+            projectsOutput()
+                ? m_trace.backend->linear(v.rowRange(m_col, m_col + 1),
+                                          MatrixView(*m_weights.wO).rowRange(rowO, rowO + m_config.dV), nullptr)
+                : copy(v.rowRange(m_col, m_col + 1));
         double squares = 0;
-        const int width = projectsOutput() ? m_config.dOut : m_config.dV;
-        for (int d = 0; d < width; ++d) {
-            double moved = projectsOutput() ? 0.0 : v(m_col, d);
-            for (int c = 0; projectsOutput() && c < m_config.dV; ++c)
-                moved += static_cast<double>(v(m_col, c)) * (*m_weights.wO)(m_head.value * m_config.dV + c, d);
-            m_out.terms.push_back(
-                {dimension(d), d, static_cast<float>(moved), static_cast<float>(moved), moved * moved});
-            squares += moved * moved;
+        for (int d = 0; d < moved.cols(); ++d) {
+            addTerm(dimension(d), d, moved(0, d), moved(0, d));
+            squares += m_out.terms.back().product;
         }
         const double a = cellWeight(m_head);
         addStep("√ of the sum of squares", std::sqrt(squares));
@@ -299,35 +297,43 @@ private:
 
     // --- the chain from a score to a weight ---
 
-    void scoreTerms() {
+    // The dot product, or the number that was set in its place.
+    double score() {
         const MatrixView q = headBand(*m_computed.q, m_head.value, m_config.dK);
         const MatrixView k = headBand(*m_computed.k, m_config.kvHeadOf(m_head), m_config.dK);
         m_out.leftName = "Q_" + rowToken();
         m_out.rightName = "K_" + keyToken(m_col);
-        for (int d = 0; d < m_config.dK; ++d)
+        double value = 0;
+        for (int d = 0; d < m_config.dK; ++d) {
             addTerm(dimension(d), d, q(m_row, d), k(m_col, d));
-    }
-
-    void scoreEdit(float score) {
+            value += m_out.terms.back().product;
+        }
+        const Intervention* edit = nullptr; // of several edits of one cell the last one counts
         for (const Intervention& i : m_scenario.interventions)
-            if (isSetCell(i, Stage::Scores) && i.layer == m_layer && i.head == m_head) {
-                addStep("score set by hand", score);
-                return; // of several edits of one cell the last one counts, and that is `score`
-            }
+            if (isSetCell(i, Stage::Scores) && i.layer == m_layer && i.head == m_head)
+                edit = &i;
+        if (!edit)
+            return value;
+        addStep("score set by hand", edit->value);
+        return edit->value;
     }
 
-    void scaleSteps(float score, float scaled) {
+    double scaleSteps(double score) {
         const HeadInputs in = headInputs(m_scenario, m_trace.mask, m_computed, m_layer, m_head);
         const HeadProblem& p = in.problem;
-        const bool biased = p.alibiSlope != 0.0F || p.positionBias;
-        addStep(scaleLabel(), biased ? static_cast<double>(score) * p.scale : scaled);
-        if (p.alibiSlope != 0.0F)
+        double value = score * scaleFactor(m_scenario);
+        addStep(scaleLabel(), value);
+        if (p.alibiSlope != 0.0F) {
+            value -= static_cast<double>(p.alibiSlope) * std::abs(m_row - m_col);
             addStep("+ position bias −" + shortNumber(p.alibiSlope) + " · |" + std::to_string(m_row) + " − " +
                         std::to_string(m_col) + "|",
-                    p.positionBias ? static_cast<double>(score) * p.scale - p.alibiSlope * std::abs(m_row - m_col)
-                                   : scaled);
-        if (p.positionBias)
-            addStep("+ position bias " + number((*p.positionBias)(m_row, m_col)), scaled);
+                    value);
+        }
+        if (p.positionBias) {
+            value += (*p.positionBias)(m_row, m_col);
+            addStep("+ position bias " + number((*p.positionBias)(m_row, m_col)), value);
+        }
+        return value;
     }
 
     std::string scaleLabel() const {
@@ -345,19 +351,18 @@ private:
         return "÷ √d_k = √" + dK;
     }
 
-    void maskSteps(float scaled, float masked) {
+    void maskSteps(double scaled) {
         if (!m_trace.mask.isOpen(m_row, m_col)) {
             addStep("mask: closed", KeyMask::minusInfinity);
             return;
         }
         const SharedMatrix& additive = m_trace.mask.additive;
         const float added = additive ? (*additive)(m_row, m_col) : 0.0F;
-        const double sum = static_cast<double>(scaled) + added;
-        const bool capped = m_config.softcap > 0.0F;
-        addStep(added == 0.0F ? "mask: open" : "+ mask " + number(added), capped ? sum : masked);
-        if (capped)
-            addStep("softcap " + shortNumber(m_config.softcap) + " · tanh(x / " + shortNumber(m_config.softcap) + ")",
-                    masked);
+        addStep(added == 0.0F ? "mask: open" : "+ mask " + number(added), scaled + added);
+        const double cap = m_config.softcap;
+        if (cap > 0)
+            addStep("softcap " + shortNumber(cap) + " · tanh(x / " + shortNumber(cap) + ")",
+                    cap * std::tanh((scaled + added) / cap));
     }
 
     struct Sharers {

@@ -1,4 +1,4 @@
-// Inside core/attention: one head of one layer as the backend sees it. The tracer and the derivation of a head on
+// Inside core: one head of one layer as the backend sees it. The tracer and the derivation of a head on
 // demand both go through here, so that a derived head equals its slice of concat bit for bit.
 #pragma once
 

@@ -23,10 +23,18 @@ std::optional<Enum> fromName(const std::array<std::string_view, N>& names, std::
 
 } // namespace
 
-std::string_view colorMapName(ColorMap map) { return colorMapNames[static_cast<std::size_t>(map)]; }
-std::optional<ColorMap> colorMapFromName(std::string_view name) { return fromName<ColorMap>(colorMapNames, name); }
-std::string_view figureKindName(FigureKind kind) { return figureKindNames[static_cast<std::size_t>(kind)]; }
-std::optional<FigureKind> figureKindFromName(std::string_view name) { return fromName<FigureKind>(figureKindNames, name); }
+std::string_view colorMapName(ColorMap map) {
+    return colorMapNames[static_cast<std::size_t>(map)];
+}
+std::optional<ColorMap> colorMapFromName(std::string_view name) {
+    return fromName<ColorMap>(colorMapNames, name);
+}
+std::string_view figureKindName(FigureKind kind) {
+    return figureKindNames[static_cast<std::size_t>(kind)];
+}
+std::optional<FigureKind> figureKindFromName(std::string_view name) {
+    return fromName<FigureKind>(figureKindNames, name);
+}
 
 RangeSpec parseRange(std::string_view text) {
     using enum RangeSpec::Kind;
@@ -37,25 +45,30 @@ RangeSpec parseRange(std::string_view text) {
     const auto number = [&](std::string_view part) {
         const auto value = parseFinite(part);
         if (!value)
-            throw InputError("range '" + std::string(text) + "': expected auto, head, shared or LO:HI with two numbers, found '" +
-                             std::string(part) + "'");
+            throw InputError("range '" + std::string(text) +
+                             "': expected auto, head, shared or LO:HI with two numbers, found '" + std::string(part) +
+                             "'");
         return *value;
     };
     if (colon == std::string_view::npos)
         throw InputError("range '" + std::string(text) + "' is unknown: expected auto, head, shared or LO:HI");
     const RangeSpec range{Fixed, number(text.substr(0, colon)), number(text.substr(colon + 1))};
     if (range.lo >= range.hi)
-        throw InputError("range '" + std::string(text) + "': expected LO below HI, found " + shortest(range.lo) + " and " +
-                         shortest(range.hi));
+        throw InputError("range '" + std::string(text) + "': expected LO below HI, found " + shortest(range.lo) +
+                         " and " + shortest(range.hi));
     return range;
 }
 
 std::string rangeName(const RangeSpec& range) {
     switch (range.kind) {
-    case RangeSpec::Kind::Auto: return "auto";
-    case RangeSpec::Kind::Head: return "head";
-    case RangeSpec::Kind::Shared: return "shared";
-    case RangeSpec::Kind::Fixed: break;
+    case RangeSpec::Kind::Auto:
+        return "auto";
+    case RangeSpec::Kind::Head:
+        return "head";
+    case RangeSpec::Kind::Shared:
+        return "shared";
+    case RangeSpec::Kind::Fixed:
+        break;
     }
     return shortest(range.lo) + ":" + shortest(range.hi);
 }
@@ -83,10 +96,14 @@ Curve parseCurve(std::string_view text) {
 
 std::string curveName(const Curve& curve) {
     switch (curve.kind) {
-    case Curve::Kind::Linear: return "linear";
-    case Curve::Kind::Gamma: return "gamma:" + shortest(curve.parameter);
-    case Curve::Kind::Percentile: return "percentile:" + shortest(curve.parameter);
-    case Curve::Kind::Row: break;
+    case Curve::Kind::Linear:
+        return "linear";
+    case Curve::Kind::Gamma:
+        return "gamma:" + shortest(curve.parameter);
+    case Curve::Kind::Percentile:
+        return "percentile:" + shortest(curve.parameter);
+    case Curve::Kind::Row:
+        break;
     }
     return "row";
 }

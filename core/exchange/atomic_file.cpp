@@ -114,7 +114,8 @@ void writeFileAtomically(const std::string& path, const std::function<void(std::
     if (file.descriptor < 0)
         throw cannotWrite(path, errno);
     struct stat old {};
-    if (stat(target.c_str(), &old) == 0 && fchmod(file.descriptor, old.st_mode & 07777U) != 0) // the old one's permissions
+    if (stat(target.c_str(), &old) == 0 &&
+        fchmod(file.descriptor, old.st_mode & 07777U) != 0) // the old one's permissions
         throw cannotWrite(path, errno);
 
     DescriptorBuffer buffer(file.descriptor);

@@ -4,7 +4,6 @@
 #include "core/tensor/errors.h"
 #include "core/tensor/memory.h"
 
-
 #include <algorithm>
 
 namespace headscope {
@@ -15,7 +14,8 @@ namespace {
 class Dumper {
 public:
     Dumper(const AttentionTrace& trace, const DumpOptions& options)
-        : m_trace(trace), m_options(options), m_config(trace.config()), m_layers(options.layers), m_heads(options.heads) {
+        : m_trace(trace), m_options(options), m_config(trace.config()), m_layers(options.layers),
+          m_heads(options.heads) {
         if (m_layers.empty())
             for (int l = 0; l < m_config.layers; ++l)
                 m_layers.emplace_back(l);
@@ -39,7 +39,8 @@ public:
 
 private:
     bool isWanted(Stage s) const {
-        const bool isAsked = m_options.stages.empty() || std::ranges::find(m_options.stages, s) != m_options.stages.end();
+        const bool isAsked =
+            m_options.stages.empty() || std::ranges::find(m_options.stages, s) != m_options.stages.end();
         return isAsked && stageAvailable(m_trace, s);
     }
     int queries() const { return m_trace.scenario.queries(); }
@@ -55,7 +56,8 @@ private:
             const StageShape shape = stageShape(m_config, s, queries(), keys());
             const bool isCut = stageInfo(s).scope == StageScope::QueryHead;
             const double count = isCut ? static_cast<double>(m_heads.size()) : shape.count;
-            const double copies = m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
+            const double copies =
+                m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
             bytes += static_cast<double>(m_layers.size()) * count * shape.rows * shape.cols * 4 * copies;
         }
         headscope::requireMemory(static_cast<std::int64_t>(std::min(bytes, 0x1p62)), "a dump of these arrays",
@@ -63,7 +65,9 @@ private:
     }
 
     // The matrices of one stage, one after the other.
-    static void append(std::vector<float>& data, const Matrix& m) { data.insert(data.end(), m.values().begin(), m.values().end()); }
+    static void append(std::vector<float>& data, const Matrix& m) {
+        data.insert(data.end(), m.values().begin(), m.values().end());
+    }
 
     void add(const std::string& name, std::vector<std::int64_t> shape, std::vector<float> data) {
         m_out.push_back({name, std::move(shape), std::move(data)});
@@ -80,7 +84,8 @@ private:
 
         // One pass over the heads for everything that a head derives, instead of one for each stage.
         const auto has = [&](Stage s) { return std::ranges::find(stages, s) != stages.end(); };
-        const HeadWanted wanted{has(Stage::Scores), has(Stage::Scaled), has(Stage::Masked), has(Stage::Weights), has(Stage::HeadOutput)};
+        const HeadWanted wanted{has(Stage::Scores), has(Stage::Scaled), has(Stage::Masked), has(Stage::Weights),
+                                has(Stage::HeadOutput)};
         std::vector<float> scores, scaled, masked, weights, output;
         if (wanted.scores || wanted.scaled || wanted.masked || wanted.weights || wanted.output)
             for (const HeadIndex h : m_heads) {
@@ -107,11 +112,21 @@ private:
             } else {
                 count = static_cast<std::int64_t>(m_heads.size());
                 switch (s) {
-                case Stage::Scores: data = std::move(scores); break;
-                case Stage::Scaled: data = std::move(scaled); break;
-                case Stage::Masked: data = std::move(masked); break;
-                case Stage::Weights: data = std::move(weights); break;
-                case Stage::HeadOutput: data = std::move(output); break;
+                case Stage::Scores:
+                    data = std::move(scores);
+                    break;
+                case Stage::Scaled:
+                    data = std::move(scaled);
+                    break;
+                case Stage::Masked:
+                    data = std::move(masked);
+                    break;
+                case Stage::Weights:
+                    data = std::move(weights);
+                    break;
+                case Stage::HeadOutput:
+                    data = std::move(output);
+                    break;
                 default:
                     for (const HeadIndex h : m_heads)
                         append(data, *stageMatrix(trace, l, h, s));
@@ -160,7 +175,8 @@ private:
         if (m_options.hidden) {
             const SharedMatrix& hidden = m_trace.layers.back()->hidden;
             if (!hidden)
-                throw InputError("this model has no hidden states beyond the output of its attention: leave out --hidden");
+                throw InputError(
+                    "this model has no hidden states beyond the output of its attention: leave out --hidden");
             addMatrix("hidden", *hidden);
         }
         for (const bool isKey : {false, true}) {
@@ -201,7 +217,8 @@ std::vector<std::string> axisLabels(const AttentionTrace& trace, StageAxis axis,
         if (axis == StageAxis::Dimensions)
             labels.push_back(std::to_string(i));
         else {
-            const TokenSequence& tokens = axis == StageAxis::QueryTokens ? trace.scenario.query : trace.scenario.keyTokens();
+            const TokenSequence& tokens =
+                axis == StageAxis::QueryTokens ? trace.scenario.query : trace.scenario.keyTokens();
             labels.push_back(tokens.tokens[static_cast<std::size_t>(i)].text);
         }
     }
@@ -215,9 +232,9 @@ std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOption
 }
 
 LabelledMatrix labelledStage(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage) {
-    const Matrix& values = *stageMatrix(trace, layer, head, stage);
+    const SharedMatrix values = stageMatrix(trace, layer, head, stage);
     const StageInfo& info = stageInfo(stage);
-    return {values, axisLabels(trace, info.rows, values.rows()), axisLabels(trace, info.cols, values.cols())};
+    return {*values, axisLabels(trace, info.rows, values->rows()), axisLabels(trace, info.cols, values->cols())};
 }
 
 } // namespace headscope

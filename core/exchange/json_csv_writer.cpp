@@ -14,14 +14,23 @@ namespace {
 std::string jsonString(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
-std::string jsonValue(float v) { return std::isfinite(v) ? shortest(v) : "\"" + shortest(v) + "\""; }
-std::string jsonValue(std::int64_t v) { return std::to_string(v); }
-std::string jsonValue(bool v) { return v ? "true" : "false"; }
-std::string jsonValue(const std::string& v) { return jsonString(v); }
+std::string jsonValue(float v) {
+    return std::isfinite(v) ? shortest(v) : "\"" + shortest(v) + "\"";
+}
+std::string jsonValue(std::int64_t v) {
+    return std::to_string(v);
+}
+std::string jsonValue(bool v) {
+    return v ? "true" : "false";
+}
+std::string jsonValue(const std::string& v) {
+    return jsonString(v);
+}
 
 // Nested lists, one level for each dimension; advances `at` over the values written.
 template<class T>
-void writeNested(std::ostream& out, const std::vector<T>& data, const std::vector<std::int64_t>& shape, std::size_t level, std::size_t& at) {
+void writeNested(std::ostream& out, const std::vector<T>& data, const std::vector<std::int64_t>& shape,
+                 std::size_t level, std::size_t& at) {
     if (level == shape.size()) {
         out << jsonValue(static_cast<T>(data[at++]));
         return;
@@ -50,10 +59,12 @@ void writeJson(std::ostream& out, const std::vector<NamedArray>& arrays) {
     const char* separator = "{\n";
     for (const NamedArray& array : arrays) {
         out << separator << jsonString(array.name) << ": ";
-        std::visit([&](const auto& data) {
-            std::size_t at = 0;
-            writeNested(out, data, array.shape, 0, at);
-        }, array.data);
+        std::visit(
+            [&](const auto& data) {
+                std::size_t at = 0;
+                writeNested(out, data, array.shape, 0, at);
+            },
+            array.data);
         separator = ",\n";
     }
     out << (arrays.empty() ? "{}\n" : "\n}\n");

@@ -1,5 +1,6 @@
 //  .npz as numpy.load reads it, with allow_pickle=False: a zip archive of stored .npy members (the formats are drawn in
-//  core/model/npz.cpp and core/model/npy.cpp). The same arrays give the same bytes: no time, no compression, a fixed order.
+//  core/model/npz.cpp and core/model/npy.cpp). The same arrays give the same bytes: no time, no compression, a fixed
+//  order.
 
 #include "core/exchange/dump.h"
 
@@ -24,7 +25,12 @@ std::vector<std::uint32_t> codePoints(std::string_view text) {
     std::vector<std::uint32_t> out;
     for (std::size_t at = 0; at < text.size();) {
         const auto lead = static_cast<unsigned char>(text[at]);
-        const std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+        const std::size_t length = lead < 0x80   ? 1
+                                   : lead < 0xC2 ? 0
+                                   : lead < 0xE0 ? 2
+                                   : lead < 0xF0 ? 3
+                                   : lead < 0xF5 ? 4
+                                                 : 0;
         std::uint32_t c = length < 2 ? lead : lead & (0x7FU >> length);
         bool ok = length > 0 && at + length <= text.size();
         for (std::size_t i = 1; ok && i < length; ++i) {
@@ -32,7 +38,8 @@ std::vector<std::uint32_t> codePoints(std::string_view text) {
             ok = (next & 0xC0U) == 0x80U;
             c = c << 6 | (next & 0x3FU);
         }
-        ok = ok && !(length == 3 && (c < 0x800 || (c >= 0xD800 && c < 0xE000))) && !(length == 4 && (c < 0x10000 || c > 0x10FFFF));
+        ok = ok && !(length == 3 && (c < 0x800 || (c >= 0xD800 && c < 0xE000))) &&
+             !(length == 4 && (c < 0x10000 || c > 0x10FFFF));
         out.push_back(ok ? c : 0xFFFD);
         at += ok ? length : 1;
     }

@@ -7,8 +7,8 @@
 //     "mask": "causal+window:3" or a list of such and MATRIX
 //     "scale": "sqrt_dk", "none" or a number                 "temperature": a number or "inf"
 //     "rules": [names]                                       "interventions": [{"kind": "head_off", ...}]
-//     "edits": [{"tensor": "layers.0.W_Q", "cells": [[row, column, new value], ...]} or {"tensor": ..., "whole": MATRIX}]
-//     "view": {...}}
+//     "edits": [{"tensor": "layers.0.W_Q", "cells": [[row, column, new value], ...]} or {"tensor": ..., "whole":
+//     MATRIX}] "view": {...}}
 //
 //    MATRIX: {"rows": n, "cols": m, "float32": base64 of little-endian floats, row-major}
 
@@ -17,10 +17,10 @@
 #include "core/attention/head_stages.h"
 #include "core/exchange/atomic_file.h"
 #include "core/exchange/base64.h"
-#include "core/exchange/sha256.h"
 #include "core/model/mapped_file.h"
 #include "core/model/tensor_file.h"
 #include "core/tensor/number_text.h"
+#include "core/tensor/sha256.h"
 
 #include <algorithm>
 #include <array>
@@ -61,7 +61,9 @@ Json numberJson(double v) {
     return v;
 }
 
-Json matrixJson(const Matrix& m) { return {{"rows", m.rows()}, {"cols", m.cols()}, {"float32", floatsToBase64(m.values())}}; }
+Json matrixJson(const Matrix& m) {
+    return {{"rows", m.rows()}, {"cols", m.cols()}, {"float32", floatsToBase64(m.values())}};
+}
 
 Json modelJson(const ModelSource& source) {
     Json model;
@@ -93,7 +95,8 @@ Json modelJson(const ModelSource& source) {
 }
 
 // One text: what was typed, or ids, or the user's matrix.
-void addText(Json& json, const TokenSequence& tokens, const SharedMatrix& matrix, const char* text, const char* ids, const char* own) {
+void addText(Json& json, const TokenSequence& tokens, const SharedMatrix& matrix, const char* text, const char* ids,
+             const char* own) {
     if (matrix) {
         json[own] = matrixJson(*matrix);
     } else if (!tokens.source.empty()) {
@@ -133,7 +136,9 @@ Json interventionJson(const Intervention& i) {
     return json;
 }
 
-std::string tensorName(TensorId id) { return "layers." + std::to_string(id.layer.value) + "." + std::string(weightName(id.kind)); }
+std::string tensorName(TensorId id) {
+    return "layers." + std::to_string(id.layer.value) + "." + std::string(weightName(id.kind));
+}
 
 Json editJson(const Scenario& s, TensorId id) {
     const Matrix &now = *s.model->tensor(id), &before = *s.original->tensor(id);
@@ -156,7 +161,10 @@ Json viewJson(const View& v) {
     Json heads = Json::array();
     for (const HeadIndex h : v.heads)
         heads.push_back(h.value);
-    Json json{{"figure", figureKindName(v.figure)}, {"layer", v.layer.value}, {"heads", heads}, {"stage", stageInfo(v.stage).id}};
+    Json json{{"figure", figureKindName(v.figure)},
+              {"layer", v.layer.value},
+              {"heads", heads},
+              {"stage", stageInfo(v.stage).id}};
     if (v.cell)
         json["cell"] = {v.cell->row, v.cell->col};
     json["range"] = rangeName(v.range);
@@ -199,13 +207,16 @@ void print(std::string& out, const Json& json, int depth) {
 // One value of the document with its place in it, for messages. Every access checks what is there.
 class Field {
 public:
-    Field(const Json& json, std::string place, const std::string& file) : m_json(&json), m_place(std::move(place)), m_file(&file) {}
+    Field(const Json& json, std::string place, const std::string& file)
+        : m_json(&json), m_place(std::move(place)), m_file(&file) {}
 
     LoadError wrong(const std::string& expected) const {
         std::string found = m_json->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 120);
         return {*m_file, m_place, expected, printable(found)};
     }
-    LoadError wrong(const std::string& expected, const std::string& found) const { return {*m_file, m_place, expected, found}; }
+    LoadError wrong(const std::string& expected, const std::string& found) const {
+        return {*m_file, m_place, expected, found};
+    }
     const Json& json() const { return *m_json; }
     const std::string& file() const { return *m_file; }
 
@@ -247,7 +258,8 @@ public:
         const std::string expected = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
         if (!m_json->is_number_integer())
             throw wrong(expected);
-        if (m_json->is_number_unsigned() && m_json->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        if (m_json->is_number_unsigned() &&
+            m_json->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
             throw wrong(expected);
         const auto value = m_json->get<std::int64_t>();
         if (value < least || value > most)
@@ -298,7 +310,8 @@ public:
         if (!floats)
             throw at("float32").wrong("base64 of float32 values", "something else");
         if (static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols) != floats->size())
-            throw at("float32").wrong(std::to_string(rows) + " x " + std::to_string(cols) + " values", std::to_string(floats->size()));
+            throw at("float32").wrong(std::to_string(rows) + " x " + std::to_string(cols) + " values",
+                                      std::to_string(floats->size()));
         Matrix out(static_cast<int>(rows), static_cast<int>(cols));
         std::ranges::copy(*floats, out.data());
         return share(std::move(out));
@@ -317,7 +330,8 @@ ModelSource readModel(const Field& model, const std::string& baseFolder) {
         source.cross = model.at("cross").flag();
     if (model.has("path")) {
         const std::filesystem::path path = model.at("path").text();
-        source.name = (path.is_absolute() || baseFolder.empty() ? path : std::filesystem::path(baseFolder) / path).string();
+        source.name =
+            (path.is_absolute() || baseFolder.empty() ? path : std::filesystem::path(baseFolder) / path).string();
         if (isBuiltin(source.name)) // a file that happens to have such a name
             source.name = "./" + source.name;
         if (model.has("heads"))
@@ -325,8 +339,9 @@ ModelSource readModel(const Field& model, const std::string& baseFolder) {
         if (model.has("sha256")) {
             const std::string stored = model.at("sha256").text(), found = sha256OfFile(source.name);
             if (stored != found)
-                throw LoadError(source.name, "", "the file that the scenario was made with, sha256 " + printable(stored), "sha256 " + found,
-                                "the file has changed since");
+                throw LoadError(source.name, "",
+                                "the file that the scenario was made with, sha256 " + printable(stored),
+                                "sha256 " + found, "the file has changed since");
         }
         return source;
     }
@@ -339,7 +354,8 @@ ModelSource readModel(const Field& model, const std::string& baseFolder) {
     }
     if (model.has("options")) {
         const Field options = model.at("options");
-        options.onlyKeys({"d_model", "heads", "kv_heads", "d_k", "d_v", "layers", "seed", "bias", "position", "residual"});
+        options.onlyKeys(
+            {"d_model", "heads", "kv_heads", "d_k", "d_v", "layers", "seed", "bias", "position", "residual"});
         ToyOptions& o = source.toy;
         for (const auto& [key, to] : {std::pair{"d_model", &o.dModel}, {"heads", &o.heads}, {"layers", &o.layers}})
             if (options.has(key))
@@ -448,7 +464,8 @@ SharedModel readEdit(const Field& edit, const Model& model) {
 }
 
 View readView(const Field& json, const Scenario& s) {
-    json.onlyKeys({"figure", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine", "threshold", "top", "values"});
+    json.onlyKeys({"figure", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine", "threshold",
+                   "top", "values"});
     const ModelConfig& c = s.model->config();
     View view;
     if (json.has("figure"))
@@ -520,7 +537,8 @@ Scenario readTexts(const Field& root, ModelSource source) {
         if (file->find("X") != nullptr || (file->find("Y") != nullptr && request.pair)) {
             const std::string text = *std::exchange(request.text, std::nullopt);
             const std::optional<std::string> pair = std::exchange(request.pair, std::nullopt);
-            return withTexts(makeScenario(std::move(request)), text, pair ? std::optional<std::string_view>(*pair) : std::nullopt);
+            return withTexts(makeScenario(std::move(request)), text,
+                             pair ? std::optional<std::string_view>(*pair) : std::nullopt);
         }
     }
     return makeScenario(std::move(request));
@@ -531,9 +549,10 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
         throw LoadError(root.file(), "", "a Headscope scenario (\"format\": \"headscope\")", "another JSON file");
     const std::int64_t version = root.at("version").whole(1, std::numeric_limits<int>::max());
     if (version != formatVersion)
-        throw root.at("version").wrong(std::to_string(formatVersion), std::to_string(version) + ", which a newer Headscope wrote");
-    root.onlyKeys({"format", "version", "model", "text", "ids", "x", "pair", "pair_ids", "y", "mask", "scale", "temperature",
-                   "rules", "interventions", "edits", "view"});
+        throw root.at("version").wrong(std::to_string(formatVersion),
+                                       std::to_string(version) + ", which a newer Headscope wrote");
+    root.onlyKeys({"format", "version", "model", "text", "ids", "x", "pair", "pair_ids", "y", "mask", "scale",
+                   "temperature", "rules", "interventions", "edits", "view"});
     Document document;
     Scenario& s = document.scenario;
     s = readTexts(root, readModel(root.at("model"), baseFolder));
@@ -548,8 +567,9 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
     }
     if (root.has("temperature")) {
         const Field temperature = root.at("temperature");
-        s.temperature = temperature.json().is_number() ? temperature.number()
-                                                       : temperature.parsed([](const std::string& text) { return parseTemperature(text); });
+        s.temperature = temperature.json().is_number()
+                            ? temperature.number()
+                            : temperature.parsed([](const std::string& text) { return parseTemperature(text); });
     }
     if (root.has("rules"))
         for (const Field& rule : root.at("rules").list())
@@ -626,7 +646,8 @@ void saveScenario(const Document& document, const std::string& path) {
     Document portable = document;
     ModelSource& source = portable.scenario.source;
     if (!isBuiltin(source.name)) {
-        // Below the scenario's folder: relative, so that the folder can move. Elsewhere: absolute, so that the scenario can.
+        // Below the scenario's folder: relative, so that the folder can move. Elsewhere: absolute, so that the scenario
+        // can.
         const fs::path model = fs::absolute(source.name).lexically_normal();
         const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
         const fs::path relative = model.lexically_relative(folder);

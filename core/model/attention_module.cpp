@@ -1,8 +1,8 @@
 #include "core/model/attention_module.h"
 
-#include "core/exchange/sha256.h"
 #include "core/model/mapped_file.h"
 #include "core/model/word_embedding.h"
+#include "core/tensor/sha256.h"
 
 #include <algorithm>
 #include <array>
@@ -44,8 +44,8 @@ constexpr std::array<NamingForm, 18> namingForms{{
     {"to_qkv form", "to_qkv", "", "", {"to_out.0", "to_out"}},
 }};
 constexpr std::array<std::string_view, 7> perHeadOuts{"proj", "out_proj", "out", "output", "W_o", "W_O", "fc_out"};
-constexpr std::string_view lookedFor =
-    "an attention module: in_proj_weight, q_proj_weight, q_linear, q, W_q, W_query, query or heads.0.query with its k and v";
+constexpr std::string_view lookedFor = "an attention module: in_proj_weight, q_proj_weight, q_linear, q, W_q, W_query, "
+                                       "query or heads.0.query with its k and v";
 
 // One layer as the file has it.
 struct LinearLayer {
@@ -141,14 +141,16 @@ private:
         const std::size_t start = digits.find_last_not_of("0123456789") + 1;
         const std::string_view before = digits.substr(0, start);
         digits.remove_prefix(start);
-        const bool isOwnWord = before.size() == word.size() || (before.size() > word.size() && before[before.size() - word.size() - 1] == '.');
+        const bool isOwnWord = before.size() == word.size() ||
+                               (before.size() > word.size() && before[before.size() - word.size() - 1] == '.');
         if (digits.empty() || digits.size() > 4 || !before.ends_with(word) || !isOwnWord)
             return std::nullopt;
         return std::pair(std::string(before.substr(0, before.size() - word.size())), std::stoi(std::string(digits)));
     }
 
     Found findModule() const {
-        std::map<std::pair<std::string, const NamingForm*>, std::map<int, std::string>> sets; // head (or -1) -> its prefix
+        std::map<std::pair<std::string, const NamingForm*>, std::map<int, std::string>>
+            sets; // head (or -1) -> its prefix
         for (const NamingForm& form : namingForms)
             for (const TensorEntry& e : m_file.entries()) {
                 if (e.shape.size() != 2)
@@ -168,9 +170,11 @@ private:
             int shown = 0;
             for (const auto& [key, heads] : sets)
                 if (shown++ < 4)
-                    names += (names.empty() ? "" : ", ") + printable(heads.begin()->second + std::string(key.second->q));
-            throw LoadError(m_file.path(), "", "one attention module", std::to_string(sets.size()) + " (" + names +
-                                (sets.size() > 4 ? ", ..." : "") + ")", "save the state_dict of one of them");
+                    names +=
+                        (names.empty() ? "" : ", ") + printable(heads.begin()->second + std::string(key.second->q));
+            throw LoadError(m_file.path(), "", "one attention module",
+                            std::to_string(sets.size()) + " (" + names + (sets.size() > 4 ? ", ..." : "") + ")",
+                            "save the state_dict of one of them");
         }
         const auto& [key, heads] = *sets.begin();
         Found found;
@@ -182,7 +186,8 @@ private:
             if (found.perHead && head != next++)
                 throw LoadError(m_file.path(), printable(found.prefix) + "heads." + std::to_string(next - 1),
                                 "the projections of every head", "none, but those of head " + std::to_string(head));
-            for (const auto& [layers, name] : {std::pair{&found.q, found.form->q}, {&found.k, found.form->k}, {&found.v, found.form->v}})
+            for (const auto& [layers, name] :
+                 {std::pair{&found.q, found.form->q}, {&found.k, found.form->k}, {&found.v, found.form->v}})
                 if (!name.empty())
                     layers->push_back(required(prefix + std::string(name)));
         }
@@ -265,12 +270,14 @@ private:
                 unpack(m_found.q[h], q, k, v, bq, bk, bv);
                 continue;
             }
-            for (const auto& [l, w, b] : {std::tuple{&m_found.q[h], &q, &bq}, {&m_found.k[h], &k, &bk}, {&m_found.v[h], &v, &bv}}) {
+            for (const auto& [l, w, b] :
+                 {std::tuple{&m_found.q[h], &q, &bq}, {&m_found.k[h], &k, &bk}, {&m_found.v[h], &v, &bv}}) {
                 w->push_back(weight(*l));
                 b->push_back(bias(*l));
             }
         }
-        if (const TensorEntry* together = entry(m_found.prefix + "in_proj_bias"); together != nullptr && !m_found.form->isPacked())
+        if (const TensorEntry* together = entry(m_found.prefix + "in_proj_bias");
+            together != nullptr && !m_found.form->isPacked())
             splitBias(*together, q, k, v, bq, bk, bv);
         std::optional<Matrix> o, bo;
         if (m_found.out.weight != nullptr) {
@@ -286,7 +293,8 @@ private:
             bool ok = true;
             for (std::size_t h = 0; h < q.size(); ++h) {
                 ok = ok && in(q[h]) == in(q[0]) && in(k[h]) == in(k[0]) && in(v[h]) == in(k[0]);
-                ok = ok && (!bq[h] || bq[h]->cols() == out(q[h])) && (!bk[h] || bk[h]->cols() == out(k[h])) && (!bv[h] || bv[h]->cols() == out(v[h]));
+                ok = ok && (!bq[h] || bq[h]->cols() == out(q[h])) && (!bk[h] || bk[h]->cols() == out(k[h])) &&
+                     (!bv[h] || bv[h]->cols() == out(v[h]));
                 joined += out(v[h]);
             }
             ok = ok && (!x || x->cols() == in(q[0])) && (!y || y->cols() == in(k[0]));
@@ -298,12 +306,15 @@ private:
         const bool isBare = m_found.q[0].isBare;
         const bool isApplied = isBare && !fits(false) && fits(true);
         if (isBare)
-            m_notes.push_back(std::string("the names do not end in .weight: read as ") +
-                              (isApplied ? "(in, out), applied as they stand" : "(out, in), as PyTorch keeps a linear layer"));
+            m_notes.push_back(
+                std::string("the names do not end in .weight: read as ") +
+                (isApplied ? "(in, out), applied as they stand" : "(out, in), as PyTorch keeps a linear layer"));
         const auto applied = [&](const Matrix& w) { return isApplied ? w : transposed(w); };
-        for (const auto& [all, to, name] : {std::tuple{&q, &m_weights.wQ, "W_Q"}, {&k, &m_weights.wK, "W_K"}, {&v, &m_weights.wV, "W_V"}})
+        for (const auto& [all, to, name] :
+             {std::tuple{&q, &m_weights.wQ, "W_Q"}, {&k, &m_weights.wK, "W_K"}, {&v, &m_weights.wV, "W_V"}})
             *to = share(sideBySide(*all, applied, name));
-        for (const auto& [all, to, of] : {std::tuple{&bq, &m_weights.bQ, &q}, {&bk, &m_weights.bK, &k}, {&bv, &m_weights.bV, &v}})
+        for (const auto& [all, to, of] :
+             {std::tuple{&bq, &m_weights.bQ, &q}, {&bk, &m_weights.bK, &k}, {&bv, &m_weights.bV, &v}})
             *to = biasesSideBySide(*all, *of, isApplied);
         if (o)
             m_weights.wO = share(m_found.out.isBare == isBare ? applied(*o) : transposed(*o));
@@ -330,12 +341,14 @@ private:
             splitBias(*l.bias, q, k, v, bq, bk, bv);
     }
 
-    void splitBias(const TensorEntry& together, const std::vector<Matrix>& q, const std::vector<Matrix>& k, const std::vector<Matrix>& v,
-                   std::vector<std::optional<Matrix>>& bq, std::vector<std::optional<Matrix>>& bk, std::vector<std::optional<Matrix>>& bv) {
+    void splitBias(const TensorEntry& together, const std::vector<Matrix>& q, const std::vector<Matrix>& k,
+                   const std::vector<Matrix>& v, std::vector<std::optional<Matrix>>& bq,
+                   std::vector<std::optional<Matrix>>& bk, std::vector<std::optional<Matrix>>& bv) {
         const Matrix all = *bias({nullptr, &together, false});
         const int a = q.back().rows(), b = a + k.back().rows(), c = b + v.back().rows();
         if (all.rows() != 1 || all.cols() != c)
-            throw LoadError(m_file.path(), printable(together.name), std::to_string(c) + " values", std::to_string(all.size()));
+            throw LoadError(m_file.path(), printable(together.name), std::to_string(c) + " values",
+                            std::to_string(all.size()));
         const MatrixView view(all);
         bq.back() = copy(view.colRange(0, a));
         bk.back() = copy(view.colRange(a, b));
@@ -350,7 +363,8 @@ private:
         for (std::size_t h = 0; h < heads.size(); ++h) {
             const Matrix w = applied(heads[h]);
             if (w.rows() != first.rows() || w.cols() != first.cols())
-                throw LoadError(m_file.path(), name + " of head " + std::to_string(h), shape(first) + ", as head 0", shape(w));
+                throw LoadError(m_file.path(), name + " of head " + std::to_string(h), shape(first) + ", as head 0",
+                                shape(w));
             for (int r = 0; r < w.rows(); ++r)
                 std::ranges::copy(w.row(r), out.row(r).begin() + static_cast<std::ptrdiff_t>(h) * w.cols());
         }
@@ -358,14 +372,16 @@ private:
     }
 
     // Heads without a bias among heads with one have zeros.
-    SharedMatrix biasesSideBySide(const std::vector<std::optional<Matrix>>& heads, const std::vector<Matrix>& weights, bool isApplied) const {
+    SharedMatrix biasesSideBySide(const std::vector<std::optional<Matrix>>& heads, const std::vector<Matrix>& weights,
+                                  bool isApplied) const {
         if (std::ranges::none_of(heads, [](const auto& b) { return b.has_value(); }))
             return nullptr;
         std::vector<float> joined;
         for (std::size_t h = 0; h < heads.size(); ++h) {
             const int width = isApplied ? weights[h].cols() : weights[h].rows();
             if (heads[h] && (heads[h]->rows() != 1 || heads[h]->cols() != width))
-                throw LoadError(m_file.path(), "a bias of a projection", std::to_string(width) + " values", shape(*heads[h]));
+                throw LoadError(m_file.path(), "a bias of a projection", std::to_string(width) + " values",
+                                shape(*heads[h]));
             for (int c = 0; c < width; ++c)
                 joined.push_back(heads[h] ? (*heads[h])(0, c) : 0.0F);
         }
@@ -409,15 +425,16 @@ private:
         else if (possible.size() == 1)
             known = possible[0];
         if (m_found.perHead && m_source.heads && *m_source.heads != *known)
-            throw InputError(m_file.path() + ": it has projections for " + std::to_string(*known) + " heads: expected --heads " +
-                             std::to_string(*known) + " or none, found " + std::to_string(*m_source.heads));
+            throw InputError(m_file.path() + ": it has projections for " + std::to_string(*known) +
+                             " heads: expected --heads " + std::to_string(*known) + " or none, found " +
+                             std::to_string(*m_source.heads));
         const int heads = m_source.heads.value_or(known.value_or(0));
         if (heads == 0)
             throw InputError(m_file.path() + ": the file does not say how many heads it has (" + widths +
                              "): give --heads with one of " + divisors);
         if (std::ranges::find(possible, heads) == possible.end())
-            throw InputError(m_file.path() + ": " + std::to_string(heads) + " heads do not fit " + widths + ": expected one of " +
-                             divisors);
+            throw InputError(m_file.path() + ": " + std::to_string(heads) + " heads do not fit " + widths +
+                             ": expected one of " + divisors);
         return heads;
     }
 
@@ -428,7 +445,8 @@ private:
         c.dModel = m_weights.wQ->rows();
         c.dModelKey = m_weights.wK->rows();
         if (m_weights.wV->rows() != c.dModelKey)
-            throw LoadError(m_file.path(), "W_V", std::to_string(c.dModelKey) + " inputs, as W_K has: both multiply the same matrix",
+            throw LoadError(m_file.path(), "W_V",
+                            std::to_string(c.dModelKey) + " inputs, as W_K has: both multiply the same matrix",
                             std::to_string(m_weights.wV->rows()));
         c.heads = headCount();
         c.dK = m_weights.wQ->cols() / c.heads;
@@ -463,6 +481,8 @@ private:
 
 } // namespace
 
-OpenedModel openAttentionModule(const ModelSource& source, const TensorFile& file) { return ModuleReader(source, file).open(); }
+OpenedModel openAttentionModule(const ModelSource& source, const TensorFile& file) {
+    return ModuleReader(source, file).open();
+}
 
 } // namespace headscope

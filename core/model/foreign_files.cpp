@@ -8,11 +8,14 @@ namespace headscope {
 
 namespace {
 
-std::string fileName(const std::string& path) { return printable(path.substr(path.rfind('/') + 1)); }
+std::string fileName(const std::string& path) {
+    return printable(path.substr(path.rfind('/') + 1));
+}
 
 std::string lower(std::string_view text) {
     std::string out(text);
-    std::ranges::transform(out, out.begin(), [](unsigned char c) { return c < 128 ? static_cast<char>(std::tolower(c)) : c; });
+    std::ranges::transform(out, out.begin(),
+                           [](unsigned char c) { return c < 128 ? static_cast<char>(std::tolower(c)) : c; });
     return out;
 }
 
@@ -25,9 +28,11 @@ std::string pointerField(std::string_view text, std::string_view key) {
     return printable(rest.substr(0, rest.find_first_of("\r\n")));
 }
 
-// A protobuf that begins as ONNX's ModelProto does: field 1 (ir_version, a small number), then field 2 (producer) or 7 (graph).
+// A protobuf that begins as ONNX's ModelProto does: field 1 (ir_version, a small number), then field 2 (producer) or 7
+// (graph).
 bool looksLikeOnnx(std::string_view bytes) {
-    return bytes.size() > 3 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 32 && (bytes[2] == 0x12 || bytes[2] == 0x3A);
+    return bytes.size() > 3 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 32 &&
+           (bytes[2] == 0x12 || bytes[2] == 0x3A);
 }
 
 } // namespace

@@ -76,9 +76,10 @@ void requireFreeMemory(std::uint64_t bytes, const std::string& path, const std::
         return;
     const std::int64_t available = availableMemory();
     if (bytes > static_cast<std::uint64_t>(available))
-        throw LoadError(path, entry, "", "",
-                        "needs " + memoryText(static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, std::uint64_t{1} << 59))) + ", but " + memoryText(available) +
-                            " of memory are free");
+        throw LoadError(
+            path, entry, "", "",
+            "needs " + memoryText(static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, std::uint64_t{1} << 59))) +
+                ", but " + memoryText(available) + " of memory are free");
 }
 
 } // namespace headscope

@@ -1,5 +1,5 @@
-// MappedFile: the bytes of a file, mapped read-only and not copied. FileBytes: bytes with a name and an owner, what every
-// reader parses; from a mapped file, or from memory in tests and fuzz targets.
+// MappedFile: the bytes of a file, mapped read-only and not copied. FileBytes: bytes with a name and an owner, what
+// every reader parses; from a mapped file, or from memory in tests and fuzz targets.
 #pragma once
 
 #include <cstddef>

@@ -30,7 +30,8 @@ public:
 
     LoadError wrong(const std::string& expected) const {
         const std::string_view rest = m_text.substr(std::min(m_at, m_text.size()), 24);
-        return {m_path, m_entry, expected + " in the npy header", rest.empty() ? "its end" : "'" + printable(rest) + "'"};
+        return {m_path, m_entry, expected + " in the npy header",
+                rest.empty() ? "its end" : "'" + printable(rest) + "'"};
     }
     bool take(char c) {
         skipSpace();
@@ -204,7 +205,9 @@ private:
 
 } // namespace
 
-std::shared_ptr<const TensorFile> parseNpy(FileBytes file) { return std::make_shared<const NpyFile>(std::move(file)); }
+std::shared_ptr<const TensorFile> parseNpy(FileBytes file) {
+    return std::make_shared<const NpyFile>(std::move(file));
+}
 
 bool startsLikeNpy(std::span<const std::uint8_t> bytes) {
     static constexpr std::array<std::uint8_t, 6> magic{0x93, 'N', 'U', 'M', 'P', 'Y'};
@@ -277,7 +280,8 @@ NpyHeader parseNpyHeader(std::span<const std::uint8_t> start, std::uint64_t tota
                 }
             }
         } else {
-            throw LoadError(path, entry, "'descr', 'fortran_order' and 'shape' in the npy header", "'" + printable(key) + "'");
+            throw LoadError(path, entry, "'descr', 'fortran_order' and 'shape' in the npy header",
+                            "'" + printable(key) + "'");
         }
         if (!text.take(',')) {
             text.need('}');
@@ -335,9 +339,11 @@ std::vector<std::string> npyStrings(const NpyHeader& header, const ValueStream& 
                                     const std::string& entry) {
     if (!header.isUnicode)
         throw LoadError(path, entry, "strings (type <U)", "type " + printable(header.type),
-                        header.isObject ? "a pickle is never unpickled: save it as numpy.array(strings, dtype=str)" : "");
+                        header.isObject ? "a pickle is never unpickled: save it as numpy.array(strings, dtype=str)"
+                                        : "");
     const auto count = static_cast<std::uint64_t>(header.count);
-    // A string of nothing costs 32 bytes here and none in the file: the shape alone must not decide how much is allocated.
+    // A string of nothing costs 32 bytes here and none in the file: the shape alone must not decide how much is
+    // allocated.
     constexpr std::uint64_t mostEmptyStrings = 1'000'000;
     if (header.itemSize == 0 && count > mostEmptyStrings)
         throw LoadError(path, entry, "strings", std::to_string(count) + " empty ones");

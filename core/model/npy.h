@@ -30,7 +30,8 @@ constexpr std::size_t npyPreludeSize = 12; // enough bytes to know how long the 
 bool startsLikeNpy(std::span<const std::uint8_t> bytes);
 // The whole length of magic, version and header. `prelude`: the first bytes, up to npyPreludeSize of them.
 std::uint64_t npyHeaderSize(std::span<const std::uint8_t> prelude, const std::string& path, const std::string& entry);
-// `start` holds at least the whole header, totalSize is header and values. Checks that the values fill the rest exactly.
+// `start` holds at least the whole header, totalSize is header and values. Checks that the values fill the rest
+// exactly.
 NpyHeader parseNpyHeader(std::span<const std::uint8_t> start, std::uint64_t totalSize, const std::string& path,
                          const std::string& entry);
 

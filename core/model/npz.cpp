@@ -14,8 +14,8 @@
 
 #include "core/model/npz.h"
 
-#include "core/model/npy.h"
 #include "core/model/foreign_files.h"
+#include "core/model/npy.h"
 
 #include <algorithm>
 #include <array>
@@ -89,10 +89,14 @@ public:
     }
 
 private:
-    LoadError broken(const std::string& what) const { return {path(), "", "", "", "the zip archive is damaged: " + what}; }
+    LoadError broken(const std::string& what) const {
+        return {path(), "", "", "", "the zip archive is damaged: " + what};
+    }
 
     // Whether [at, at + size) lies in the file.
-    bool inside(std::uint64_t at, std::uint64_t size) const { return at <= m_file.size() && size <= m_file.size() - at; }
+    bool inside(std::uint64_t at, std::uint64_t size) const {
+        return at <= m_file.size() && size <= m_file.size() - at;
+    }
 
     std::uint64_t findEnd() const {
         const std::uint64_t size = m_file.size();
@@ -108,7 +112,8 @@ private:
     void readDirectory() {
         const auto bytes = m_file.bytes;
         const std::uint64_t end = findEnd();
-        std::uint64_t count = number(bytes, end + 10, 2), size = number(bytes, end + 12, 4), at = number(bytes, end + 16, 4);
+        std::uint64_t count = number(bytes, end + 10, 2), size = number(bytes, end + 12, 4),
+                      at = number(bytes, end + 16, 4);
         std::uint64_t directoryEnd = end;
         const bool asks64 = count == 0xFFFF || size == in64 || at == in64;
         if (asks64 && end >= locator64Size && number(bytes, end - locator64Size, 4) == locator64Signature) {
@@ -148,7 +153,8 @@ private:
         if (stop - at < length)
             throw broken("its directory is cut off");
         m.name.assign(reinterpret_cast<const char*>(bytes.data() + at + directorySize), nameLength);
-        readZip64(bytes.subspan(at + directorySize + nameLength, extraLength), {&m.size, &m.packedSize, &m.localOffset});
+        readZip64(bytes.subspan(at + directorySize + nameLength, extraLength),
+                  {&m.size, &m.packedSize, &m.localOffset});
         const bool isFolder = m.name.ends_with('/') && m.size == 0;
         if (!isFolder)
             m_members.push_back(std::move(m));
@@ -177,10 +183,12 @@ private:
         }
     }
 
-    // Names are never used as paths here, but other programs unpack them: a name that leaves its folder is no array's name.
+    // Names are never used as paths here, but other programs unpack them: a name that leaves its folder is no array's
+    // name.
     void checkName(const std::string& name) const {
         const std::string framed = "/" + name + "/";
-        if (name.empty() || name[0] == '/' || name.find('\\') != std::string::npos || framed.find("/../") != std::string::npos)
+        if (name.empty() || name[0] == '/' || name.find('\\') != std::string::npos ||
+            framed.find("/../") != std::string::npos)
             throw LoadError(path(), printable(name), "the name of an array", "a path that leaves its folder");
     }
 
@@ -193,7 +201,8 @@ private:
         if ((m.flags & 1U) != 0)
             throw LoadError(path(), entry, "an open member", "an encrypted one");
         if (m.method != 0 && m.method != 8)
-            throw LoadError(path(), entry, "a stored or deflated member", "compression method " + std::to_string(m.method));
+            throw LoadError(path(), entry, "a stored or deflated member",
+                            "compression method " + std::to_string(m.method));
         const std::uint64_t nameLength = number(bytes, m.localOffset + 26, 2);
         const std::uint64_t extraLength = number(bytes, m.localOffset + 28, 2);
         const std::uint64_t start = m.localOffset + localSize + nameLength + extraLength;
@@ -224,10 +233,11 @@ private:
         std::ranges::sort(order, {}, [](const Member* m) { return m->localOffset; });
         for (std::size_t i = 1; i < order.size(); ++i) {
             const Member& before = *order[i - 1];
-            const auto end = static_cast<std::uint64_t>(before.packed.data() + before.packed.size() - m_file.bytes.data());
+            const auto end =
+                static_cast<std::uint64_t>(before.packed.data() + before.packed.size() - m_file.bytes.data());
             if (order[i]->localOffset < end)
-                throw LoadError(path(), printable(order[i]->name), "bytes of its own", "bytes shared with '" +
-                                    printable(before.name) + "'");
+                throw LoadError(path(), printable(order[i]->name), "bytes of its own",
+                                "bytes shared with '" + printable(before.name) + "'");
         }
     }
 
@@ -276,7 +286,8 @@ private:
         if (done != m.size)
             throw LoadError(path(), entry, std::to_string(m.size) + " bytes", std::to_string(done));
         if (crc != m.crc)
-            throw LoadError(path(), entry, "the check sum of the archive's directory", "another", "the file is damaged");
+            throw LoadError(path(), entry, "the check sum of the archive's directory", "another",
+                            "the file is damaged");
     }
 
     // The first `size` bytes of a member, or all when it has fewer.
@@ -334,6 +345,8 @@ bool startsLikeZip(std::span<const std::uint8_t> bytes) {
     return bytes.size() >= 4 && (number(bytes, 0, 4) == localSignature || number(bytes, 0, 4) == endSignature);
 }
 
-std::shared_ptr<const TensorFile> parseNpz(FileBytes file) { return std::make_shared<const NpzFile>(std::move(file)); }
+std::shared_ptr<const TensorFile> parseNpz(FileBytes file) {
+    return std::make_shared<const NpzFile>(std::move(file));
+}
 
 } // namespace headscope

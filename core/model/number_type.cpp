@@ -42,22 +42,37 @@ void forEach(NumberType type, bool bigEndian, std::span<const std::uint8_t> byte
             visit(convert(load<Bits>(bytes.data() + at, bigEndian)));
     };
     switch (type) {
-    case NumberType::Bool: return each(std::uint8_t{}, [](std::uint8_t v) { return v != 0 ? 1.0F : 0.0F; });
-    case NumberType::I8: return each(std::uint8_t{}, [](std::uint8_t v) { return static_cast<float>(static_cast<std::int8_t>(v)); });
-    case NumberType::U8: return each(std::uint8_t{}, [](std::uint8_t v) { return static_cast<float>(v); });
-    case NumberType::I16: return each(std::uint16_t{}, [](std::uint16_t v) { return static_cast<float>(static_cast<std::int16_t>(v)); });
-    case NumberType::U16: return each(std::uint16_t{}, [](std::uint16_t v) { return static_cast<float>(v); });
-    case NumberType::I32: return each(std::uint32_t{}, [](std::uint32_t v) { return static_cast<float>(static_cast<std::int32_t>(v)); });
-    case NumberType::U32: return each(std::uint32_t{}, [](std::uint32_t v) { return static_cast<float>(v); });
-    case NumberType::I64: return each(std::uint64_t{}, [](std::uint64_t v) { return static_cast<float>(static_cast<std::int64_t>(v)); });
-    case NumberType::U64: return each(std::uint64_t{}, [](std::uint64_t v) { return static_cast<float>(v); });
-    case NumberType::F8E4M3: return each(std::uint8_t{}, floatFromE4M3);
+    case NumberType::Bool:
+        return each(std::uint8_t{}, [](std::uint8_t v) { return v != 0 ? 1.0F : 0.0F; });
+    case NumberType::I8:
+        return each(std::uint8_t{}, [](std::uint8_t v) { return static_cast<float>(static_cast<std::int8_t>(v)); });
+    case NumberType::U8:
+        return each(std::uint8_t{}, [](std::uint8_t v) { return static_cast<float>(v); });
+    case NumberType::I16:
+        return each(std::uint16_t{}, [](std::uint16_t v) { return static_cast<float>(static_cast<std::int16_t>(v)); });
+    case NumberType::U16:
+        return each(std::uint16_t{}, [](std::uint16_t v) { return static_cast<float>(v); });
+    case NumberType::I32:
+        return each(std::uint32_t{}, [](std::uint32_t v) { return static_cast<float>(static_cast<std::int32_t>(v)); });
+    case NumberType::U32:
+        return each(std::uint32_t{}, [](std::uint32_t v) { return static_cast<float>(v); });
+    case NumberType::I64:
+        return each(std::uint64_t{}, [](std::uint64_t v) { return static_cast<float>(static_cast<std::int64_t>(v)); });
+    case NumberType::U64:
+        return each(std::uint64_t{}, [](std::uint64_t v) { return static_cast<float>(v); });
+    case NumberType::F8E4M3:
+        return each(std::uint8_t{}, floatFromE4M3);
     // e5m2 is the upper byte of a float16.
-    case NumberType::F8E5M2: return each(std::uint8_t{}, [](std::uint8_t v) { return floatFromF16(static_cast<std::uint16_t>(v << 8)); });
-    case NumberType::F16: return each(std::uint16_t{}, floatFromF16);
-    case NumberType::BF16: return each(std::uint16_t{}, floatFromBf16);
-    case NumberType::F32: return each(std::uint32_t{}, [](std::uint32_t v) { return std::bit_cast<float>(v); });
-    case NumberType::F64: return each(std::uint64_t{}, [](std::uint64_t v) { return std::bit_cast<double>(v); });
+    case NumberType::F8E5M2:
+        return each(std::uint8_t{}, [](std::uint8_t v) { return floatFromF16(static_cast<std::uint16_t>(v << 8)); });
+    case NumberType::F16:
+        return each(std::uint16_t{}, floatFromF16);
+    case NumberType::BF16:
+        return each(std::uint16_t{}, floatFromBf16);
+    case NumberType::F32:
+        return each(std::uint32_t{}, [](std::uint32_t v) { return std::bit_cast<float>(v); });
+    case NumberType::F64:
+        return each(std::uint64_t{}, [](std::uint64_t v) { return std::bit_cast<double>(v); });
     }
 }
 
@@ -68,7 +83,9 @@ int byteSize(NumberType type) {
     return sizes[static_cast<std::size_t>(type)];
 }
 
-bool isFloating(NumberType type) { return type >= NumberType::F8E4M3; }
+bool isFloating(NumberType type) {
+    return type >= NumberType::F8E4M3;
+}
 
 void toFloats(NumberType type, bool bigEndian, std::span<const std::uint8_t> bytes, std::span<float> out) {
     assert(bytes.size() == out.size() * static_cast<std::size_t>(byteSize(type)));

@@ -11,7 +11,9 @@ enum class NumberType { Bool, I8, U8, I16, U16, I32, U32, I64, U64, F8E4M3, F8E5
 
 int byteSize(NumberType type);
 bool isFloating(NumberType type);
-inline bool canBeNonFinite(NumberType type) { return isFloating(type); }
+inline bool canBeNonFinite(NumberType type) {
+    return isFloating(type);
+}
 
 // out[i] = value i. bytes.size() is out.size() * byteSize(type).
 void toFloats(NumberType type, bool bigEndian, std::span<const std::uint8_t> bytes, std::span<float> out);

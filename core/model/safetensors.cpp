@@ -2,8 +2,10 @@
 //
 //    0   8  N, little endian
 //    8   N  JSON, padded with spaces:
-//           {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__": {"key": "text"}}
-//   8+N     the values, row-major, little endian; begin and end count from here. The tensors, in the order of their offsets,
+//           {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__": {"key":
+//           "text"}}
+//   8+N     the values, row-major, little endian; begin and end count from here. The tensors, in the order of their
+//   offsets,
 //           cover the rest of the file exactly once.
 
 #include "core/model/safetensors.h"
@@ -29,19 +31,19 @@ struct TypeRow {
     NumberType type;
 };
 constexpr std::array typeTable{
-    TypeRow{"F32", NumberType::F32},   TypeRow{"F16", NumberType::F16},       TypeRow{"BF16", NumberType::BF16},
+    TypeRow{"F32", NumberType::F32},   TypeRow{"F16", NumberType::F16},        TypeRow{"BF16", NumberType::BF16},
     TypeRow{"F64", NumberType::F64},   TypeRow{"F8_E4M3", NumberType::F8E4M3}, TypeRow{"F8_E5M2", NumberType::F8E5M2},
-    TypeRow{"BOOL", NumberType::Bool}, TypeRow{"I8", NumberType::I8},         TypeRow{"U8", NumberType::U8},
-    TypeRow{"I16", NumberType::I16},   TypeRow{"U16", NumberType::U16},       TypeRow{"I32", NumberType::I32},
-    TypeRow{"U32", NumberType::U32},   TypeRow{"I64", NumberType::I64},       TypeRow{"U64", NumberType::U64}};
+    TypeRow{"BOOL", NumberType::Bool}, TypeRow{"I8", NumberType::I8},          TypeRow{"U8", NumberType::U8},
+    TypeRow{"I16", NumberType::I16},   TypeRow{"U16", NumberType::U16},        TypeRow{"I32", NumberType::I32},
+    TypeRow{"U32", NumberType::U32},   TypeRow{"I64", NumberType::I64},        TypeRow{"U64", NumberType::U64}};
 
 struct Place {
     NumberType type = NumberType::F32;
     std::uint64_t begin = 0, end = 0; // bytes after the header
 };
 
-// Reads the header as it is parsed, event by event: no JSON tree is built, so the memory used is that of the entries, and
-// the first thing that does not belong ends it. Nothing but this shape can pass:
+// Reads the header as it is parsed, event by event: no JSON tree is built, so the memory used is that of the entries,
+// and the first thing that does not belong ends it. Nothing but this shape can pass:
 //   depth 0: {   depth 1: names   depth 2: the three fields   depth 3: the numbers of a list
 class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 public:
@@ -119,7 +121,9 @@ public:
         if (m_depth == 2 && !m_inMetadata) {
             if (!m_hasType || !m_hasShape || !m_hasOffsets)
                 throw LoadError(m_path, name(), "\"dtype\", \"shape\" and \"data_offsets\"",
-                                std::string("no ") + (!m_hasType ? "\"dtype\"" : !m_hasShape ? "\"shape\"" : "\"data_offsets\""));
+                                std::string("no ") + (!m_hasType    ? "\"dtype\""
+                                                      : !m_hasShape ? "\"shape\""
+                                                                    : "\"data_offsets\""));
             m_field.clear();
         }
         --m_depth;
@@ -139,7 +143,8 @@ public:
         return true;
     }
     bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
-        throw LoadError(m_path, "", "a JSON header", "no JSON at byte " + std::to_string(8 + position), "the file is damaged");
+        throw LoadError(m_path, "", "a JSON header", "no JSON at byte " + std::to_string(8 + position),
+                        "the file is damaged");
     }
 
 private:
@@ -217,7 +222,8 @@ public:
         return nonFiniteIn(p.type, false, bytes(p));
     }
     std::vector<std::string> readStrings(const TensorEntry& entry) const override {
-        throw LoadError(path(), printable(entry.name), "strings", "type " + entry.type, "safetensors holds numbers only");
+        throw LoadError(path(), printable(entry.name), "strings", "type " + entry.type,
+                        "safetensors holds numbers only");
     }
 
 private:
@@ -229,12 +235,14 @@ private:
             overflows = overflows || __builtin_mul_overflow(product, std::max<std::int64_t>(size, 1), &product);
         }
         std::uint64_t wanted = 0;
-        if (overflows || __builtin_mul_overflow(static_cast<std::uint64_t>(product), static_cast<std::uint64_t>(byteSize(p.type)), &wanted))
+        if (overflows || __builtin_mul_overflow(static_cast<std::uint64_t>(product),
+                                                static_cast<std::uint64_t>(byteSize(p.type)), &wanted))
             throw LoadError(path(), printable(entry.name), "a shape whose size fits in 64 bits", "one that does not");
         entry.count = isEmpty ? 0 : product;
         wanted = isEmpty ? 0 : wanted;
         if (p.begin > p.end || p.end > m_data.size())
-            throw LoadError(path(), printable(entry.name), "offsets inside the " + std::to_string(m_data.size()) + " bytes of data",
+            throw LoadError(path(), printable(entry.name),
+                            "offsets inside the " + std::to_string(m_data.size()) + " bytes of data",
                             "[" + std::to_string(p.begin) + ", " + std::to_string(p.end) + "]",
                             p.begin > p.end ? "" : "the file is cut off");
         if (p.end - p.begin != wanted)
@@ -251,7 +259,8 @@ private:
         for (const std::size_t i : order) {
             if (m_places[i].begin != covered)
                 throw LoadError(path(), printable(m_entries[i].name), "data from byte " + std::to_string(covered),
-                                "it at byte " + std::to_string(m_places[i].begin), "tensors must follow each other without gap or overlap");
+                                "it at byte " + std::to_string(m_places[i].begin),
+                                "tensors must follow each other without gap or overlap");
             covered = m_places[i].end;
         }
         if (covered != m_data.size())

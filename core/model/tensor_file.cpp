@@ -63,7 +63,8 @@ Matrix TensorFile::matrix(const TensorEntry& entry, bool requireFinite) const {
                 if (!std::isfinite(out(r, c)))
                     throw LoadError(path(), name, "finite numbers",
                                     shortest(out(r, c)) + " at [" +
-                                        (entry.shape.size() == 1 ? "" : std::to_string(r) + ", ") + std::to_string(c) + "]");
+                                        (entry.shape.size() == 1 ? "" : std::to_string(r) + ", ") + std::to_string(c) +
+                                        "]");
     return out;
 }
 

@@ -17,7 +17,8 @@ static std::string sentence(const std::string& file, const std::string& entry, c
     return s;
 }
 
-LoadError::LoadError(std::string file, std::string entry, std::string expected, std::string found, std::string hint)
+LoadError::LoadError(std::string file, std::string entry, std::string expected, std::string found,
+                     const std::string& hint)
     : InputError(sentence(file, entry, expected, found, hint)), m_file(std::move(file)), m_entry(std::move(entry)),
       m_expected(std::move(expected)), m_found(std::move(found)) {}
 

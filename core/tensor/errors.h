@@ -17,7 +17,8 @@ public:
 // A file cannot be used. what() reads "FILE: ENTRY: expected E, found F; hint" with the empty parts left out.
 class LoadError : public InputError {
 public:
-    LoadError(std::string file, std::string entry, std::string expected, std::string found, std::string hint = {});
+    LoadError(std::string file, std::string entry, std::string expected, std::string found,
+              const std::string& hint = {});
     const std::string& file() const { return m_file; }
     const std::string& entry() const { return m_entry; }
     const std::string& expected() const { return m_expected; }

@@ -8,7 +8,9 @@ namespace headscope {
 
 //  bfloat16: the upper half of a float32
 //    s eeeeeeee mmmmmmm
-inline float floatFromBf16(std::uint16_t h) { return std::bit_cast<float>(static_cast<std::uint32_t>(h) << 16); }
+inline float floatFromBf16(std::uint16_t h) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(h) << 16);
+}
 
 //  float16 (IEEE 754 binary16)
 //    s eeeee mmmmmmmmmm    e = 0: subnormal, m * 2^-24;  e = 31: infinity (m = 0) or NaN

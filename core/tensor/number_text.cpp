@@ -17,13 +17,16 @@ static std::string shortestText(Number value) {
 
 std::string shortest(float value) {
     std::string text = shortestText(value);
-    // JSON readers go through double. Rounding twice could, for a text next to the middle of two floats, end on the wrong one.
+    // JSON readers go through double. Rounding twice could, for a text next to the middle of two floats, end on the
+    // wrong one.
     if (const auto back = parseFinite(text); back && static_cast<float>(*back) != value)
         return shortestText(static_cast<double>(value));
     return text;
 }
 
-std::string shortest(double value) { return shortestText(value); }
+std::string shortest(double value) {
+    return shortestText(value);
+}
 
 std::optional<double> parseFinite(std::string_view text) {
     if (text.starts_with('+'))

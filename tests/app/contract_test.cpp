@@ -43,6 +43,7 @@ TEST(Contract, UnknownCommandsOptionsAndArgumentsAreRefusedByName) {
     expectRefused({"tokens", "--text"}, {"--text needs a value"});
     expectRefused({"tokens", "--text", "--json"}, {"--text needs a value"});
     expectRefused({"tokens", "--text", "a", "--text", "b"}, {"--text", "twice"});
+    expectRefused({"info", "toy", "--bias", "--no-bias"}, {"--bias and --no-bias"});
 }
 
 TEST(Contract, AValueMayBeginWithADashOrBeEmpty) {

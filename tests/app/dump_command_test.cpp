@@ -1,3 +1,4 @@
+#include "core/exchange/scenario_file.h"
 #include "tests/app/cli_test.h"
 
 #include <locale>
@@ -208,6 +209,34 @@ TEST_F(Dump, OptionsBesideAScenarioOverrideIt) {
                     "--temperature", "0.5"}));
     EXPECT_EQ(json({"--scenario", scenario, "--model", "patterns", "--mask", "none", "--temperature", "1"}),
               json({"--text", cat, "--mask", "none"}));
+}
+
+TEST_F(Dump, EditsOfAScenarioStayWhereTheyFit) {
+    ScenarioRequest request;
+    request.source.name = "toy";
+    request.text = cat;
+    Document document{makeScenario(std::move(request)), {}};
+    const TensorId edited{LayerIndex{0}, WeightKind::WQ};
+    Matrix w = *document.scenario.model->tensor(edited);
+    w(2, 1) = 7.5F;
+    document.scenario.model = document.scenario.model->withTensor(edited, share(std::move(w)));
+    saveScenario(document, folder / "edited.headscope");
+    const cli::Arguments arguments{"--scenario", folder / "edited.headscope", "--weights"};
+
+    cli::Arguments otherText = arguments, otherSeed = arguments, otherSize = arguments;
+    otherText.insert(otherText.end(), {"--text", "a b"});
+    otherSeed.insert(otherSeed.end(), {"--seed", "9"});
+    for (const cli::Arguments& fitting : {arguments, otherText, otherSeed})
+        EXPECT_EQ(json(fitting)["layers.0.self.W_Q"][2][1], 7.5);
+    const Json plain = json({"--model", "toy", "--seed", "9", "--text", cat, "--weights"});
+    EXPECT_EQ(json(otherSeed)["layers.0.self.W_Q"][3], plain["layers.0.self.W_Q"][3]); // only the edited cell is kept
+
+    otherSize.insert(otherSize.begin(), "dump");
+    otherSize.insert(otherSize.end(), {"--d-model", "32", "--out", folder / "t.npz"});
+    const Result noted = headscope(otherSize);
+    EXPECT_EQ(noted.status, 0);
+    EXPECT_TRUE(noted.err.starts_with("headscope: note: ")) << noted.err;
+    EXPECT_TRUE(contains(noted.err, "L0 W_Q")) << noted.err;
 }
 
 // A comma for the point and a dot between thousands, as a German desktop has it.

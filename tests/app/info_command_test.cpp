@@ -23,9 +23,10 @@ TEST(Info, SizesAndParametersAreThoseOfTheModel) {
 
 // 4 n d^2 against 2 n^2 d: at n = 64, d = 512 the product Q K^T is n / (4 d + 2 n) = 2.9 % of the multiply-adds.
 TEST(Info, CostOfQueriesTimesKeysIsAsCounted) {
-    for (const Json& part : infoJson({"toy", "--d-model", "512", "--n", "64"})["cost"]["parts"])
-        if (part["part"] == "Q K^T")
-            EXPECT_NEAR(part["share"].get<double>(), 64.0 / (4 * 512 + 2 * 64), 1e-9);
+    const Json parts = infoJson({"toy", "--d-model", "512", "--n", "64"})["cost"]["parts"];
+    const auto product = std::find_if(parts.begin(), parts.end(), [](const Json& p) { return p["part"] == "Q K^T"; });
+    ASSERT_NE(product, parts.end());
+    EXPECT_NEAR((*product)["share"].get<double>(), 64.0 / (4 * 512 + 2 * 64), 1e-9);
 }
 
 TEST(Info, ManyHeadsCostTheMultiplyAddsOfOne) {

@@ -182,7 +182,8 @@ TEST_P(OnnxAttention, EveryHeadOfEveryBatchAgrees) {
 std::vector<std::string> caseNames() {
     std::vector<std::string> names;
     if (std::filesystem::exists(sharedData("op-vectors/onnx-attention/cases.json"))) {
-        for (const auto& [name, value] : readJson(sharedData("op-vectors/onnx-attention/cases.json")).items()) {
+        const json cases = readJson(sharedData("op-vectors/onnx-attention/cases.json")); // must outlive the loop
+        for (const auto& [name, value] : cases.items()) {
             names.push_back(name);
         }
     }
@@ -195,7 +196,7 @@ TEST(OnnxAttention, AllFortyCasesAreThere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, OnnxAttention, ::testing::ValuesIn(caseNames()),
-                         [](const auto& info) { return info.param.substr(std::string("test_attention_").size()); });
+                         [](const auto& test) { return test.param.substr(std::string("test_attention_").size()); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxAttention);
 
 } // namespace

@@ -147,7 +147,7 @@ Arrays alammarScore(const json& f) {
     return {{"scaled", rows.scaled}, {"softmax", rows.weights}};
 }
 
-Arrays hackerllama(const json& f) { // scores over sqrt(3) saturate, so the article divides them by 30 as well
+Arrays hackerllama(const json& f) { // scores over sqrt(3) saturate, so the article then divides by 30 instead
     Layer layer{{input(f, "WQ1"), input(f, "WQ2")},
                 {input(f, "WK1"), input(f, "WK2")},
                 {input(f, "WV1"), input(f, "WV2")},
@@ -155,7 +155,7 @@ Arrays hackerllama(const json& f) { // scores over sqrt(3) saturate, so the arti
                 {},
                 1 / sqrt3};
     const SharedTrace t = runLayer(layer, input(f, "X"));
-    layer.scale = 1 / (sqrt3 * 30);
+    layer.scale = 1.0 / 30;
     const SharedTrace by30 = runLayer(layer, input(f, "X"));
     const Matrix z = stageOf(by30, Stage::Output);
 
@@ -323,8 +323,8 @@ TEST(WorkedExamples, NoExampleIsForgotten) {
     EXPECT_EQ(files, std::size(examples));
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, WorkedExamples, ::testing::ValuesIn(examples), [](const auto& info) {
-    std::string name = info.param.file;
+INSTANTIATE_TEST_SUITE_P(Published, WorkedExamples, ::testing::ValuesIn(examples), [](const auto& test) {
+    std::string name = test.param.file;
     std::ranges::replace(name, '-', '_');
     return name;
 });

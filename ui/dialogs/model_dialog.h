@@ -2,9 +2,9 @@
 // used.
 #pragma once
 
-#include "core/model/builtin.h"
+#include <QDialog> // first: moc cannot read <compare> before a Qt header
 
-#include <QDialog>
+#include "core/model/builtin.h"
 
 class QCheckBox;
 class QComboBox;

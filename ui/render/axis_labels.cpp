@@ -10,7 +10,9 @@ namespace {
 QFontMetricsF metricsOf(const QFont& font, const QPaintDevice* device) {
     return device ? QFontMetricsF(font, const_cast<QPaintDevice*>(device)) : QFontMetricsF(font);
 }
-double heightOf(const QFontMetricsF& m) { return m.ascent() + m.descent(); }
+double heightOf(const QFontMetricsF& m) {
+    return m.ascent() + m.descent();
+}
 
 double widest(const QStringList& texts, int step, const QFontMetricsF& metrics) {
     double w = 0;
@@ -19,7 +21,9 @@ double widest(const QStringList& texts, int step, const QFontMetricsF& metrics) 
     return w;
 }
 
-void scaleFont(QFont& font, double factor) { font.setPointSizeF(font.pointSizeF() * factor); }
+void scaleFont(QFont& font, double factor) {
+    font.setPointSizeF(font.pointSizeF() * factor);
+}
 
 } // namespace
 
@@ -33,7 +37,8 @@ LabelPlan planLabels(Side side, const QStringList& texts, QFont font, const Labe
     if (side == Side::Top) {
         const QFontMetricsF metrics = metricsOf(font, room.device);
         const double gap = 0.4 * heightOf(metrics);
-        if (widest(texts, 1, metrics) + gap <= room.pitch) {
+        const auto fits = [&](const QString& text) { return metrics.horizontalAdvance(text) + gap <= room.pitch; };
+        if (std::all_of(texts.begin(), texts.end(), fits)) {
             plan.font = font;
             plan.extent = heightOf(metrics);
             return plan;
@@ -41,9 +46,13 @@ LabelPlan planLabels(Side side, const QStringList& texts, QFont font, const Labe
         plan.turned = true;
     }
     // Across the axis a label takes its line height: shrink to the pitch, and thin what is still too dense.
-    const double wanted = room.pitch / heightOf(metricsOf(font, room.device));
-    if (wanted < 1)
-        scaleFont(font, std::max(wanted, std::min(1.0, room.minPoint / font.pointSizeF())));
+    // Heights do not shrink exactly with the size, hence more than one step.
+    for (int step = 0; step < 8 && font.pointSizeF() > room.minPoint; ++step) {
+        const double wanted = room.pitch / heightOf(metricsOf(font, room.device));
+        if (wanted >= 1)
+            break;
+        scaleFont(font, std::max(wanted * 0.999, room.minPoint / font.pointSizeF()));
+    }
     plan.step = std::max(1, static_cast<int>(std::ceil(heightOf(metricsOf(font, room.device)) / room.pitch - 1e-6)));
     // Along its own direction: shrink a little before eliding.
     const double width = widest(texts, plan.step, metricsOf(font, room.device));
@@ -58,8 +67,8 @@ LabelPlan planLabels(Side side, const QStringList& texts, QFont font, const Labe
     return plan;
 }
 
-std::vector<PlacedLabel> placeLabels(Side side, const LabelPlan& plan, double edge, double origin, double pitch, double from,
-                                     double to, const QPaintDevice* device) {
+std::vector<PlacedLabel> placeLabels(Side side, const LabelPlan& plan, double edge, double origin, double pitch,
+                                     double from, double to, const QPaintDevice* device) {
     std::vector<PlacedLabel> out;
     const QFontMetricsF metrics = metricsOf(plan.font, device);
     const double height = heightOf(metrics);

@@ -82,7 +82,9 @@ ValueRange rangeAbout(Extent e, bool isSigned) {
     return e.hi < 0 ? ValueRange{e.lo, 0} : ValueRange{0, 1};
 }
 
-QString number(double v) { return QString::number(v, 'g', 6); }
+QString number(double v) {
+    return QString::number(v, 'g', 6);
+}
 
 } // namespace
 

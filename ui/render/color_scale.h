@@ -1,5 +1,5 @@
-// ColorScale: the one way from a number to a colour, computed once from (map, range, curve); resolveRange: which range is meant.
-// Not here: painting. Callers: matrix_painter, the figures, thumbnails, token chips.
+// ColorScale: the one way from a number to a colour, computed once from (map, range, curve); resolveRange: which range
+// is meant. Not here: painting. Callers: matrix_painter, the figures, thumbnails, token chips.
 #pragma once
 
 #include "core/attention/view.h"
@@ -30,15 +30,16 @@ struct ValueKind {
     bool isSigned = false;  // diverging about 0
 };
 
-// shown: the matrices in the picture. all: all heads of the layer (grid: of the figure), read for `shared` only; empty: shown.
-// Finite values only. Never fails: without any finite value it is 0..1, signed -1..1; one value alone gets a range about it.
+// shown: the matrices in the picture. all: all heads of the layer (grid: of the figure), read for `shared` only; empty:
+// shown. Finite values only. Never fails: without any finite value it is 0..1, signed -1..1; one value alone gets a
+// range about it.
 ResolvedRange resolveRange(const RangeSpec& spec, const Curve& curve, ValueKind kind, std::span<const MatrixView> shown,
                            std::span<const MatrixView> all = {});
 
 class ColorScale {
 public:
-    // A code is what a number becomes before it has a colour. Codes are ordered so that the larger one wins where several
-    // cells share a pixel: larger values, for signed scales larger magnitudes, and NaN before all.
+    // A code is what a number becomes before it has a colour. Codes are ordered so that the larger one wins where
+    // several cells share a pixel: larger values, for signed scales larger magnitudes, and NaN before all.
     using Code = std::uint16_t;
     static constexpr Code masked = 0, nan = 257;
     static constexpr int codeCount = 258;
@@ -50,7 +51,8 @@ public:
     const ValueRange& range() const { return m_range; }
     const Curve& curve() const { return m_curve; }
 
-    // The colour of a number; with the `row` curve, of a number in a row whose maximum (signed: largest magnitude) is rowTop.
+    // The colour of a number; with the `row` curve, of a number in a row whose maximum (signed: largest magnitude) is
+    // rowTop.
     QRgb color(float value) const { return colorOf(code(value, m_range.hi)); }
     QRgb color(float value, double rowTop) const { return colorOf(code(value, rowTop)); }
     Code code(float value, double rowTop) const;

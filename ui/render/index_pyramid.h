@@ -1,6 +1,6 @@
-// IndexPyramid: a matrix as colour codes, with coarser levels of 2x2 maxima, so that a picture of any size is pooled from
-// about as many codes as it has pixels and no bright cell is lost. Because codes are ordered (ColorScale::Code), pooling
-// codes gives the same picture as pooling numbers. Immutable: built in a worker, read by painters.
+// IndexPyramid: a matrix as colour codes, with coarser levels of 2x2 maxima, so that a picture of any size is pooled
+// from about as many codes as it has pixels and no bright cell is lost. Because codes are ordered (ColorScale::Code),
+// pooling codes gives the same picture as pooling numbers. Immutable: built in a worker, read by painters.
 #pragma once
 
 #include "ui/render/color_scale.h"
@@ -13,8 +13,9 @@ namespace headscope {
 struct PixelCells {
     std::vector<int> first, last;
 };
-// Pixels [0, pixels) where cell c covers [origin + c*pitch, origin + (c+1)*pitch), edges rounded to whole pixels. Every cell
-// that begins inside gets at least one pixel, sharing it where pitch < 1. Pixels outside all cells hold first > last.
+// Pixels [0, pixels) where cell c covers [origin + c*pitch, origin + (c+1)*pitch), edges rounded to whole pixels. Every
+// cell that begins inside gets at least one pixel, sharing it where pitch < 1. Pixels outside all cells hold first >
+// last.
 PixelCells cellsPerPixel(int pixels, int cells, double origin, double pitch);
 
 class IndexPyramid {
@@ -25,8 +26,8 @@ public:
     int rows() const { return m_levels.empty() ? 0 : m_levels.front().rows; }
     int cols() const { return m_levels.empty() ? 0 : m_levels.front().cols; }
     ColorScale::Code at(int row, int col) const {
-        return m_levels.front().codes[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols()) +
-                                      static_cast<std::size_t>(col)];
+        return m_levels.front()
+            .codes[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols()) + static_cast<std::size_t>(col)];
     }
     // The largest code of the cells of each pixel, row by row: ys.first.size() rows of xs.first.size() codes.
     // Pixels without cells are ColorScale::masked.

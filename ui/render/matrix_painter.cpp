@@ -18,7 +18,6 @@ Device deviceOf(const QPainter& painter) {
     switch (painter.paintEngine() ? painter.paintEngine()->type() : QPaintEngine::Raster) {
     case QPaintEngine::Pdf:
     case QPaintEngine::Picture:
-    case QPaintEngine::PostScript:
         return Device::Pdf;
     case QPaintEngine::SVG:
         return Device::Svg;
@@ -39,26 +38,34 @@ Window visibleCells(const CellPicture& picture, const QRectF& area, const QRectF
         const double at = (position - origin) / extent * count;
         return std::clamp(static_cast<int>(up ? std::ceil(at - 1e-9) : std::floor(at + 1e-9)), 0, count);
     };
-    return {index(clip.top(), area.top(), area.height(), rows, false), index(clip.bottom(), area.top(), area.height(), rows, true),
-            index(clip.left(), area.left(), area.width(), cols, false), index(clip.right(), area.left(), area.width(), cols, true)};
+    return {index(clip.top(), area.top(), area.height(), rows, false),
+            index(clip.bottom(), area.top(), area.height(), rows, true),
+            index(clip.left(), area.left(), area.width(), cols, false),
+            index(clip.right(), area.left(), area.width(), cols, true)};
 }
 
 // Pixels: one colour for each device pixel of the visible part, laid on the device without resampling.
-void paintRaster(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& visible, const CellStyle& style) {
+void paintRaster(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& visible,
+                 const CellStyle& style) {
     const QTransform toDevice = painter.deviceTransform();
     const QRectF deviceArea = toDevice.mapRect(area), deviceVisible = toDevice.mapRect(visible);
-    const int left = static_cast<int>(std::lround(deviceVisible.left())), top = static_cast<int>(std::lround(deviceVisible.top()));
+    const int left = static_cast<int>(std::lround(deviceVisible.left())),
+              top = static_cast<int>(std::lround(deviceVisible.top()));
     const int width = std::max(1, static_cast<int>(std::lround(deviceVisible.right())) - left);
     const int height = std::max(1, static_cast<int>(std::lround(deviceVisible.bottom())) - top);
-    const PixelCells xs = cellsPerPixel(width, picture.matrix().cols(), deviceArea.left() - left, deviceArea.width() / picture.matrix().cols());
-    const PixelCells ys = cellsPerPixel(height, picture.matrix().rows(), deviceArea.top() - top, deviceArea.height() / picture.matrix().rows());
+    const PixelCells xs = cellsPerPixel(width, picture.matrix().cols(), deviceArea.left() - left,
+                                        deviceArea.width() / picture.matrix().cols());
+    const PixelCells ys = cellsPerPixel(height, picture.matrix().rows(), deviceArea.top() - top,
+                                        deviceArea.height() / picture.matrix().rows());
     const std::vector<Code> codes = picture.pyramid().pooled(ys, xs);
 
     QImage image(width, height, QImage::Format_ARGB32_Premultiplied);
     image.fill(Qt::transparent);
-    // Hatching is a pattern of the device's pixels, so that it runs through neighbouring closed cells: about 5 units apart.
+    // Hatching is a pattern of the device's pixels, so that it runs through neighbouring closed cells: about 5 units
+    // apart.
     const double unit = std::hypot(toDevice.m11(), toDevice.m12());
-    const int period = std::max(4, static_cast<int>(std::lround(5 * unit))), thick = std::max(1, static_cast<int>(std::lround(unit)));
+    const int period = std::max(4, static_cast<int>(std::lround(5 * unit))),
+              thick = std::max(1, static_cast<int>(std::lround(unit)));
     const QRgb ground = qPremultiply(style.hatchGround.rgba()), line = qPremultiply(style.hatchLine.rgba());
     for (int y = 0; y < height; ++y) {
         if (ys.first[static_cast<std::size_t>(y)] > ys.last[static_cast<std::size_t>(y)])
@@ -80,8 +87,8 @@ void paintRaster(QPainter& painter, const CellPicture& picture, const QRectF& ar
     painter.restore();
 }
 
-// Closed cells on vector devices: a ground and diagonal lines x + y = k * period, cut to the rectangle by hand, so that they
-// run through neighbouring rectangles.
+// Closed cells on vector devices: a ground and diagonal lines x + y = k * period, cut to the rectangle by hand, so that
+// they run through neighbouring rectangles.
 void addHatching(std::vector<QLineF>& lines, const QRectF& r) {
     constexpr double period = 5;
     for (double k = std::ceil((r.left() + r.top()) / period) * period; k < r.right() + r.bottom(); k += period) {
@@ -114,14 +121,16 @@ void paintHatching(QPainter& painter, const std::vector<QLineF>& lines, const Ce
     painter.setPen(Qt::NoPen);
 }
 
-// PDF: one rectangle for each run of equal colour. Viewers that smooth edges show seams between rectangles that only touch,
-// so each reaches half a unit under its right and lower neighbours, which are painted later.
-void paintRectangles(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& visible, const Window& w,
-                     const CellStyle& style) {
+// PDF: one rectangle for each run of equal colour. Viewers that smooth edges show seams between rectangles that only
+// touch, so each reaches half a unit under its right and lower neighbours, which are painted later.
+void paintRectangles(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& visible,
+                     const Window& w, const CellStyle& style) {
     std::vector<QLineF> hatching;
-    const double overlap = std::min({0.5, area.width() / picture.matrix().cols() / 4, area.height() / picture.matrix().rows() / 4});
+    const double overlap =
+        std::min({0.5, area.width() / picture.matrix().cols(), area.height() / picture.matrix().rows()});
     forEachRun(picture, area, visible, w, [&](Code code, const QRectF& r) {
-        painter.setBrush(code == ColorScale::masked ? style.hatchGround : QColor::fromRgb(picture.scale().colorOf(code)));
+        painter.setBrush(code == ColorScale::masked ? style.hatchGround
+                                                    : QColor::fromRgb(picture.scale().colorOf(code)));
         painter.drawRect(r.adjusted(0, 0, overlap, overlap) & visible);
         if (code == ColorScale::masked)
             addHatching(hatching, r);
@@ -129,9 +138,10 @@ void paintRectangles(QPainter& painter, const CellPicture& picture, const QRectF
     paintHatching(painter, hatching, style);
 }
 
-// SVG: one path for each colour that occurs, over a ground of the most frequent one. An eighth of the size of rectangles.
-void paintPaths(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& visible, const Window& w,
-                const CellStyle& style) {
+// SVG: one path for each colour that occurs, over a ground of the most frequent one. An eighth of the size of
+// rectangles.
+void paintPaths(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& visible,
+                const Window& w, const CellStyle& style) {
     std::array<QPainterPath, ColorScale::codeCount> paths;
     std::array<int, ColorScale::codeCount> count{};
     std::vector<QLineF> hatching;
@@ -159,18 +169,19 @@ void paintPaths(QPainter& painter, const CellPicture& picture, const QRectF& are
     paintHatching(painter, hatching, style);
 }
 
-// Large matrices on vector devices: one lossless image. Viewers smooth what they enlarge, so each cell gets 4 x 4 samples,
-// 2 x 2 where that would exceed 8192 samples a side.
-void paintLosslessImage(QPainter& painter, const CellPicture& picture, const QRectF& visible, const Window& w, const CellStyle& style) {
+// Large matrices on vector devices: one lossless image. Viewers smooth what they enlarge, so each cell gets 4 x 4
+// samples, 2 x 2 where that would exceed 8192 samples a side.
+void paintLosslessImage(QPainter& painter, const CellPicture& picture, const QRectF& visible, const Window& w,
+                        const CellStyle& style) {
     const int rows = w.r1 - w.r0, cols = w.c1 - w.c0, samples = std::max(rows, cols) <= 2048 ? 4 : 2;
     QImage image(cols * samples, rows * samples, QImage::Format_RGB32);
     for (int y = 0; y < image.height(); ++y) {
         auto* out = reinterpret_cast<QRgb*>(image.scanLine(y));
         for (int x = 0; x < image.width(); ++x) {
             const Code code = picture.pyramid().at(w.r0 + y / samples, w.c0 + x / samples);
-            out[x] = code != ColorScale::masked      ? picture.scale().colorOf(code)
+            out[x] = code != ColorScale::masked          ? picture.scale().colorOf(code)
                      : (x + y) % (8 * samples) < samples ? style.hatchLine.rgb()
-                                                     : style.hatchGround.rgb();
+                                                         : style.hatchGround.rgb();
         }
     }
     painter.setRenderHint(QPainter::LosslessImageRendering, true); // the PDF engine stores a JPEG otherwise
@@ -178,8 +189,8 @@ void paintLosslessImage(QPainter& painter, const CellPicture& picture, const QRe
     painter.drawImage(visible, image);
 }
 
-void paintHairlines(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& visible, const Window& w,
-                    double unit, bool raster, const QColor& color) {
+void paintHairlines(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& visible,
+                    const Window& w, double unit, bool raster, const QColor& color) {
     const int rows = picture.matrix().rows(), cols = picture.matrix().cols();
     const double cellWidth = area.width() / cols, cellHeight = area.height() / rows;
     std::vector<QLineF> lines;
@@ -207,9 +218,9 @@ void paintHairlines(QPainter& painter, const CellPicture& picture, const QRectF&
     painter.drawLines(lines.data(), static_cast<int>(lines.size()));
 }
 
-void paintNumbers(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& clip, const Window& w,
-                  const QFont& font) {
-    const int rows = picture.matrix().rows(), cols = picture.matrix().cols(), decimals = cellDecimals(picture.matrix());
+void paintNumbers(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& clip,
+                  const Window& w, const QFont& font) {
+    const int rows = picture.matrix().rows(), cols = picture.matrix().cols();
     painter.setFont(font);
     for (int r = w.r0; r < w.r1; ++r)
         for (int c = w.c0; c < w.c1; ++c) {
@@ -218,14 +229,16 @@ void paintNumbers(QPainter& painter, const CellPicture& picture, const QRectF& a
             if (!clip.adjusted(-0.5, -0.5, 0.5, 0.5).contains(cell) || picture.pyramid().at(r, c) == ColorScale::masked)
                 continue;
             painter.setPen(QColor::fromRgb(ColorScale::inkOn(picture.color(r, c))));
-            painter.drawText(cell, Qt::AlignCenter | Qt::TextSingleLine | Qt::TextDontClip, cellNumber(value, decimals));
+            painter.drawText(cell, Qt::AlignCenter | Qt::TextSingleLine | Qt::TextDontClip,
+                             cellNumber(value, picture.decimals()));
         }
 }
 
 // A corner of the cell: at the top right where the number is above the range, at the bottom left where it is below.
-void paintClipMarks(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& clip, const Window& w) {
+void paintClipMarks(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& clip,
+                    const Window& w) {
     const int rows = picture.matrix().rows(), cols = picture.matrix().cols();
-    const double size = 0.24 * std::min(area.width() / cols, area.height() / rows);
+    const double size = 0.2 * std::min(area.width() / cols, area.height() / rows);
     if (size < 1.5) // cells too small for a mark: the colour bar's arrows and caption say it
         return;
     painter.setPen(Qt::NoPen);
@@ -262,7 +275,8 @@ QRectF cellRect(const QRectF& area, int rows, int cols, int row, int col) {
     return {area.left() + col * w, area.top() + row * h, w, h};
 }
 
-void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& clip, const CellStyle& style) {
+void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& area, const QRectF& clip,
+                const CellStyle& style) {
     if (picture.matrix().empty() || area.isEmpty())
         return;
     const QRectF visible = area & clip;
@@ -275,10 +289,11 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
     const bool raster = deviceOf(painter) == Device::Raster;
     if (raster)
         paintRaster(painter, picture, area, visible, style);
-    else if (!cellsAreVectors(painter, w.r1 - w.r0, w.c1 - w.c0))
+    else if (!cellsAreVectors(painter, w.r1 - w.r0, w.c1 - w.c0) ||
+             static_cast<std::int64_t>(w.r1 - w.r0) * (w.c1 - w.c0) > style.vectorCells)
         // The image holds whole cells; its outermost ones are stretched where a view cuts through them.
         paintLosslessImage(painter, picture, visible, w, style);
-    else if (deviceOf(painter) == Device::Svg)
+    else if (deviceOf(painter) == Device::Svg && w.r1 - w.r0 > 1) // a colour bar's thin steps need the overlap
         paintPaths(painter, picture, area, visible, w, style);
     else
         paintRectangles(painter, picture, area, visible, w, style);
@@ -293,14 +308,21 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
     painter.restore();
 }
 
-int cellDecimals(const Matrix& matrix) {
-    float top = 0;
-    for (float v : matrix.values())
-        if (std::isfinite(v))
-            top = std::max(top, std::abs(v));
+CellPicture::CellPicture(SharedMatrix matrix, ColorScale scale)
+    : m_matrix(std::move(matrix)), m_scale(scale), m_pyramid(*m_matrix, m_scale) {
+    float lo = 0, hi = 0;
+    for (float v : m_matrix->values())
+        if (std::isfinite(v)) {
+            lo = std::min(lo, v);
+            hi = std::max(hi, v);
+        }
+    const float top = std::max(-lo, hi);
     if (top >= 100)
-        return top >= 1000 ? 0 : 1;
-    return top >= 0.1F || top == 0 ? 2 : top >= 0.01F ? 3 : 4;
+        m_decimals = top >= 1000 ? 0 : 1;
+    else
+        m_decimals = top >= 0.1F || top == 0 ? 2 : top >= 0.01F ? 3 : 4;
+    const QString least = cellNumber(lo, m_decimals), most = cellNumber(hi, m_decimals);
+    m_longest = least.size() > most.size() ? least : most;
 }
 
 QString cellNumber(float value, int decimals) {
@@ -315,18 +337,14 @@ QString cellNumber(float value, int decimals) {
     return text.startsWith(u'-') && text.toDouble() == 0 ? text.mid(1) : text;
 }
 
-std::optional<QFont> numberFont(const Matrix& matrix, QFont font, double minPt, QSizeF cell, const QPaintDevice* device) {
-    if (matrix.empty() || matrix.size() > 65536)
+std::optional<QFont> numberFont(const CellPicture& picture, QFont font, double minPt, QSizeF cell,
+                                const QPaintDevice* device) {
+    if (picture.matrix().empty() || font.pointSizeF() <= 0)
         return std::nullopt;
-    const int decimals = cellDecimals(matrix);
-    QString widest; // of a few characters: the longest is the widest but for a hair, and 8 % are left over
-    for (float v : matrix.values())
-        if (const QString text = cellNumber(v, decimals); text.size() > widest.size())
-            widest = text;
-    const auto metrics = [&] { return device ? QFontMetricsF(font, const_cast<QPaintDevice*>(device)) : QFontMetricsF(font); };
-    const double width = metrics().horizontalAdvance(widest), height = metrics().ascent();
-    const double shrink = std::min({1.0, 0.84 * cell.width() / width, 0.80 * cell.height() / height});
-    if (font.pointSizeF() <= 0 || font.pointSizeF() * shrink < minPt)
+    const QFontMetricsF metrics = device ? QFontMetricsF(font, const_cast<QPaintDevice*>(device)) : QFontMetricsF(font);
+    const double shrink = std::min({1.0, 0.84 * cell.width() / metrics.horizontalAdvance(picture.longestNumber()),
+                                    0.80 * cell.height() / metrics.ascent()});
+    if (font.pointSizeF() * shrink < minPt)
         return std::nullopt;
     font.setPointSizeF(font.pointSizeF() * shrink);
     return font;
@@ -338,13 +356,14 @@ QImage headThumbnail(const Matrix& matrix, const ColorScale& scale, QSize size) 
     if (matrix.empty() || size.isEmpty())
         return image;
     const IndexPyramid pyramid(matrix, scale);
-    const auto codes =
-        pyramid.pooled(cellsPerPixel(size.height(), matrix.rows(), 0, static_cast<double>(size.height()) / matrix.rows()),
-                       cellsPerPixel(size.width(), matrix.cols(), 0, static_cast<double>(size.width()) / matrix.cols()));
+    const auto codes = pyramid.pooled(
+        cellsPerPixel(size.height(), matrix.rows(), 0, static_cast<double>(size.height()) / matrix.rows()),
+        cellsPerPixel(size.width(), matrix.cols(), 0, static_cast<double>(size.width()) / matrix.cols()));
     for (int y = 0; y < size.height(); ++y) {
         auto* out = reinterpret_cast<QRgb*>(image.scanLine(y));
         for (int x = 0; x < size.width(); ++x)
-            out[x] = scale.colorOf(codes[static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width()) + static_cast<std::size_t>(x)]);
+            out[x] = scale.colorOf(codes[static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width()) +
+                                         static_cast<std::size_t>(x)]);
     }
     return image;
 }

@@ -8,14 +8,20 @@
 
 namespace headscope {
 
-Theme Theme::of(bool dark) {
+FigureTheme FigureTheme::of(bool dark) {
     if (dark)
-        return {QColor(0x1c, 0x1f, 0x26), QColor(0xe8, 0xea, 0xed), QColor(0xa0, 0xa7, 0xb2), QColor(0x45, 0x4b, 0x57),
-                QColor(0xff, 0x6b, 0x9a), QColor(0x30, 0x35, 0x3f), QColor(0x2a, 0x2f, 0x38), QColor(0x5a, 0x62, 0x70),
-                QColor(0x1c, 0x1f, 0x26, 130)};
-    return {QColor(Qt::white),        QColor(0x1c, 0x1f, 0x24), QColor(0x5f, 0x66, 0x72), QColor(0xd3, 0xd7, 0xdd),
-            QColor(0xd6, 0x33, 0x6c), QColor(0xe9, 0xec, 0xf0), QColor::fromRgb(ColorScale::maskedColor()),
-            QColor::fromRgb(ColorScale::hatchColor()), QColor(255, 255, 255, 150)};
+        return {QColor(0x1c, 0x1f, 0x26), QColor(0xe8, 0xea, 0xed), QColor(0xa0, 0xa7, 0xb2),
+                QColor(0x45, 0x4b, 0x57), QColor(0xff, 0x6b, 0x9a), QColor(0x30, 0x35, 0x3f),
+                QColor(0x2a, 0x2f, 0x38), QColor(0x5a, 0x62, 0x70), QColor(0x1c, 0x1f, 0x26, 130)};
+    return {QColor(Qt::white),
+            QColor(0x1c, 0x1f, 0x24),
+            QColor(0x5f, 0x66, 0x72),
+            QColor(0xd3, 0xd7, 0xdd),
+            QColor(0xd6, 0x33, 0x6c),
+            QColor(0xe9, 0xec, 0xf0),
+            QColor::fromRgb(ColorScale::maskedColor()),
+            QColor::fromRgb(ColorScale::hatchColor()),
+            QColor(255, 255, 255, 150)};
 }
 
 QFont figureFont(double pointSize, bool bold) {
@@ -23,6 +29,8 @@ QFont figureFont(double pointSize, bool bold) {
     font.setPointSizeF(pointSize);
     font.setBold(bold);
     font.setHintingPreference(QFont::PreferNoHinting); // the same widths at every resolution
+    // Any letter spacing switches ligatures off: a search in a PDF for "first" must not meet the one glyph of "fi".
+    font.setLetterSpacing(QFont::AbsoluteSpacing, 0.02);
     return font;
 }
 
@@ -38,7 +46,9 @@ const QPaintDevice* figureDevice() {
 
 namespace {
 
-QFontMetricsF metricsOf(const QFont& font) { return QFontMetricsF(font, const_cast<QPaintDevice*>(figureDevice())); }
+QFontMetricsF metricsOf(const QFont& font) {
+    return QFontMetricsF(font, const_cast<QPaintDevice*>(figureDevice()));
+}
 
 } // namespace
 
@@ -68,7 +78,7 @@ QString displayText(const std::string& utf8, const QFont& font) {
 }
 
 Sheet::Sheet(QPainter* painter, bool dark, double fontSizePt)
-    : m_painter(painter), m_theme(Theme::of(dark)), m_pointSize(fontSizePt) {}
+    : m_painter(painter), m_theme(FigureTheme::of(dark)), m_pointSize(fontSizePt) {}
 
 QFont Sheet::deviceFont(QFont font) const {
     if (m_painter && m_painter->device() && m_painter->device()->logicalDpiY() > 0)
@@ -76,7 +86,9 @@ QFont Sheet::deviceFont(QFont font) const {
     return font;
 }
 
-double Sheet::width(const QString& text, const QFont& font) const { return metricsOf(font).horizontalAdvance(text); }
+double Sheet::width(const QString& text, const QFont& font) const {
+    return metricsOf(font).horizontalAdvance(text);
+}
 double Sheet::lineHeight(const QFont& font) const {
     const QFontMetricsF m = metricsOf(font);
     return m.ascent() + m.descent();
@@ -107,7 +119,8 @@ void Sheet::text(const QRectF& rect, Qt::Alignment align, const QString& text, c
     m_painter->drawText(QPointF(x, y + metrics.ascent()), shown);
 }
 
-void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color) {
+void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font,
+                   const QColor& color) {
     // Turned about the rectangle's lower left corner: along is upwards, across is to the right.
     Sheet turned(m_painter, false, m_pointSize);
     turned.m_theme = m_theme;
@@ -120,7 +133,9 @@ void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text,
     if (m_painter)
         m_painter->restore();
     for (const PlacedText& t : turned.m_texts)
-        m_texts.push_back({QRectF(rect.left() + t.rect.top(), rect.bottom() - t.rect.right(), t.rect.height(), t.rect.width()), t.text});
+        m_texts.push_back(
+            {QRectF(rect.left() + t.rect.top(), rect.bottom() - t.rect.right(), t.rect.height(), t.rect.width()),
+             t.text});
 }
 
 double Sheet::paragraph(QPointF topLeft, double width, const QString& text, const QFont& font, const QColor& color) {
@@ -157,13 +172,17 @@ double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, c
         if (part.isEmpty())
             return;
         const double w = width(part, f);
-        this->text(QRectF(x, topLeft.y() + baseline - metricsOf(f).ascent(), w + 1, lineHeight(f)), Qt::AlignLeft | Qt::AlignTop, part, f, color);
+        this->text(QRectF(x, topLeft.y() + baseline - metricsOf(f).ascent(), w + 1, lineHeight(f)),
+                   Qt::AlignLeft | Qt::AlignTop, part, f, color);
         x += w;
     };
     QString run;
+    bool afterScript = false; // a second script directly after the first: K_h^T
     for (qsizetype i = 0; i < source.size(); ++i) {
         const QChar c = source[i];
-        const bool script = (c == u'_' || c == u'^') && !run.isEmpty() && !run.back().isSpace() && i + 1 < source.size();
+        const bool attached = afterScript || (!run.isEmpty() && !run.back().isSpace());
+        const bool script = (c == u'_' || c == u'^') && attached && i + 1 < source.size();
+        afterScript = script;
         if (!script) {
             run += c;
             continue;
@@ -182,8 +201,6 @@ double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, c
         piece(inner, small, c == u'_' ? base + 0.22 * smallBase : base - 0.42 * base);
         if (!inner.isEmpty())
             x += 0.04 * base;
-        if (i + 1 < source.size() && (source[i + 1] == u'^' || source[i + 1] == u'_'))
-            run = QStringLiteral("\u200b"); // a second script directly after the first: K_h^T
     }
     piece(run, font, base);
     return x - topLeft.x();
@@ -194,7 +211,7 @@ double Sheet::formulaWidth(const QString& text, const QFont& font) {
     return measure.formula({0, 0}, text, font, m_theme.text);
 }
 
-void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers) {
+void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers, std::int64_t vectorCells) {
     m_cells.push_back({area, picture});
     if (!m_painter || picture->matrix().empty())
         return;
@@ -202,9 +219,10 @@ void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers
     style.hatchGround = m_theme.hatchGround;
     style.hatchLine = m_theme.hatchLine;
     style.hairline = m_theme.hairline;
+    style.vectorCells = vectorCells;
     if (numbers) {
         const QSizeF cell(area.width() / picture->matrix().cols(), area.height() / picture->matrix().rows());
-        style.numbers = numberFont(picture->matrix(), font(), 3.5, cell, figureDevice());
+        style.numbers = numberFont(*picture, font(), 3.5, cell, figureDevice());
         if (style.numbers)
             style.numbers = deviceFont(*style.numbers);
     }

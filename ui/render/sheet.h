@@ -1,6 +1,6 @@
-// Sheet: the paper that figures are drawn on. One unit is 1/96 inch. It knows the theme, the fonts and how to write text so
-// that it fits; without a painter it only measures, so that one function both lays out and paints a figure and the two can
-// never disagree. Everything placed is recorded, for tests and for whoever must find a cell in a picture.
+// Sheet: the paper that figures are drawn on. One unit is 1/96 inch. It knows the theme, the fonts and how to write
+// text so that it fits; without a painter it only measures, so that one function both lays out and paints a figure and
+// the two can never disagree. Everything placed is recorded, for tests and for whoever must find a cell in a picture.
 // Not here: what a figure contains. Works in any thread.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace headscope {
 
-struct Theme {
+struct FigureTheme {
     QColor background, text, muted, line, accent, track, hatchGround, hatchLine, hairline;
-    static Theme of(bool dark);
+    static FigureTheme of(bool dark);
 };
 
-// A token or other text of the user as it is shown: control characters, and characters for which no font has a glyph, are
-// written as their code point (U+E000); an empty one as a dot.
+// A token or other text of the user as it is shown: control characters, and characters for which no font has a glyph,
+// are written as their code point (U+E000); an empty one as a dot.
 QString displayText(const std::string& utf8, const QFont& font);
 
 // The family of all figures: always installed, and embedded in PDF.
@@ -42,7 +42,7 @@ public:
     // painter: null measures only.
     Sheet(QPainter* painter, bool dark, double fontSizePt);
 
-    const Theme& theme() const { return m_theme; }
+    const FigureTheme& theme() const { return m_theme; }
     bool paints() const { return m_painter != nullptr; }
     QPainter* painter() { return m_painter; }
 
@@ -51,7 +51,8 @@ public:
     double width(const QString& text, const QFont& font) const;
     double lineHeight(const QFont& font) const; // ascent + descent
 
-    // One line, its box aligned in rect (Qt::Alignment); never clipped, so the caller makes room. Elided at the end if wider.
+    // One line, its box aligned in rect (Qt::Alignment); never clipped, so the caller makes room. Elided at the end if
+    // wider.
     void text(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color);
     // The same, reading upwards: rect is where the turned text lies; align as if it were read horizontally along it.
     void textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color);
@@ -61,7 +62,8 @@ public:
     double formula(QPointF topLeft, const QString& text, const QFont& font, const QColor& color);
     double formulaWidth(const QString& text, const QFont& font);
 
-    void cells(const SharedPicture& picture, const QRectF& area, bool numbers);
+    // Vector devices: a matrix of more than vectorCells cells becomes an image (a page of many thumbnails).
+    void cells(const SharedPicture& picture, const QRectF& area, bool numbers, std::int64_t vectorCells = 1024 * 256);
     void frame(const QRectF& rect, const QColor& color, double width);
     void fill(const QRectF& rect, const QColor& color);
     void line(QPointF from, QPointF to, const QColor& color, double width);
@@ -75,7 +77,7 @@ public:
 
 private:
     QPainter* m_painter;
-    Theme m_theme;
+    FigureTheme m_theme;
     double m_pointSize;
     std::vector<PlacedText> m_texts;
     std::vector<PlacedCells> m_cells;

@@ -4,6 +4,7 @@
 #include "ui/render/color_scale.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/rich_text.h"
 #include "ui/workspace.h"
 
 #include <QApplication>
@@ -12,6 +13,7 @@
 #include <QLocale>
 #include <QMenu>
 #include <QScrollBar>
+#include <QStyle>
 
 #include <algorithm>
 #include <cmath>
@@ -21,21 +23,33 @@ namespace headscope {
 namespace {
 
 constexpr int fewTerms = 6;
-constexpr int mostTerms = 512; // of "all": a longer table would stall the window; the rest stays one row
+constexpr int mostTerms = 128; // of "all": a longer table would stall the window; copied text has every term
 
 // A printed number in the locale's way. Only the point differs: it must keep adding up.
 QString local(const std::string& number) {
     return fromUtf8(number).replace(u'.', QLocale().decimalPoint()).replace(QStringLiteral("inf"), QStringLiteral("∞"));
 }
 
-// "Q_sat" with its index below the line.
 QString withIndex(const std::string& name) {
-    const QString text = fromUtf8(name);
-    const qsizetype underscore = text.indexOf(u'_');
-    if (underscore < 0)
-        return text.toHtmlEscaped();
-    return text.left(underscore).toHtmlEscaped() + QStringLiteral("<sub>") + text.mid(underscore + 1).toHtmlEscaped() +
-           QStringLiteral("</sub>");
+    return withIndices(fromUtf8(name));
+}
+
+// What the last line of the chain is called.
+QString nameOfResult(Stage stage) {
+    switch (stage) {
+    case Stage::Scores:
+        return QObject::tr("score");
+    case Stage::Scaled:
+        return QObject::tr("scaled score");
+    case Stage::Masked:
+        return QObject::tr("masked score");
+    case Stage::Weights:
+        return QObject::tr("weight");
+    case Stage::Norms:
+        return QObject::tr("norm");
+    default:
+        return QObject::tr("result");
+    }
 }
 
 bool isAttentionStage(Stage stage) {
@@ -59,7 +73,7 @@ void addMaskNotes(const AttentionTrace& trace, LayerIndex layer, Stage stage, in
                             "This key is masked for this query, but only after the softmax (wrong on purpose): its "
                             "share is lost to the row.")
                       : QObject::tr(
-                            "This key is masked for this query: the mask makes the score -∞, and exp(-∞) = 0, so "
+                            "This key is masked for this query: the mask makes the score −∞, and exp(−∞) = 0, so "
                             "the weight is exactly 0."));
     }
 }
@@ -132,9 +146,11 @@ CellInspector::CellInspector(Workspace& workspace, QWidget* parent) : QTextBrows
     setAccessibleName(tr("Arithmetic of the pinned cell"));
     setFrameShape(QFrame::NoFrame);
     setOpenLinks(false);
+    setTextInteractionFlags(Qt::TextBrowserInteraction | Qt::TextSelectableByKeyboard);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // layOut leaves out what does not fit
     viewport()->setAutoFillBackground(false);
     document()->setDocumentMargin(0);
+    setWordWrapMode(QTextOption::WordWrap); // never inside a number
     connect(this, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
         if (link.path() == QStringLiteral("copy"))
             copyAsText();
@@ -154,8 +170,12 @@ void CellInspector::setShowAll(bool all) {
 }
 
 void CellInspector::copyAsText() {
-    if (m_sheet)
-        QApplication::clipboard()->setText(cellSheetText(*m_sheet));
+    if (!m_sheet)
+        return;
+    CellSheet sheet = *m_sheet;
+    if (m_showAll)
+        sheet.sum = printTerms(sheet.explanation, -1);
+    QApplication::clipboard()->setText(cellSheetText(sheet));
 }
 
 void CellInspector::refresh() {
@@ -175,6 +195,7 @@ void CellInspector::refresh() {
 }
 
 void CellInspector::layOut() {
+    m_laidOutWidth = width();
     const int scroll = verticalScrollBar()->value();
     setHtml(html());
     verticalScrollBar()->setValue(scroll);
@@ -185,51 +206,85 @@ QString CellInspector::headline() const {
     const QString accent = QStringLiteral("<b><span style='color:%1'>%2</span></b>")
                                .arg(theme().accent.name(), local(printNumber(static_cast<double>(e.value))));
     if (e.stage != Stage::Weights)
-        return fromUtf8(e.sentence).toHtmlEscaped();
+        return withIndices(fromUtf8(e.sentence));
     return tr("<b>%1</b> (query) attends %2 to <b>%3</b> (key)")
         .arg(m_sheet->query.toHtmlEscaped(), accent, m_sheet->key.toHtmlEscaped());
 }
 
-// A rectangle of its share of the width: a table of one cell, since rich text knows no bars.
+// One pixel of the colour that negative and positive numbers have everywhere, stretched to a bar.
+QVariant CellInspector::loadResource(int type, const QUrl& name) {
+    if (name.scheme() != QStringLiteral("bar"))
+        return QTextBrowser::loadResource(type, name);
+    // Asked for at every bar of every layout, so made once.
+    const auto pixel = [](float value) {
+        QImage image(1, 1, QImage::Format_RGB32);
+        image.fill(QColor(ColorScale(ColorMap::Viridis, true, {-1, 1}).color(value)));
+        return image;
+    };
+    static const QImage negative = pixel(-0.7F), positive = pixel(0.7F);
+    return name.path() == QStringLiteral("negative") ? negative : positive;
+}
+
 QString CellInspector::bar(double share, int width) const {
     const int length = static_cast<int>(std::lround(std::fabs(share) * width));
     if (length == 0)
         return {};
-    const ColorScale scale(ColorMap::Viridis, true, {-1, 1});
-    const QColor color(scale.color(share < 0 ? -0.7F : 0.7F));
-    return QStringLiteral("<table cellspacing='0' cellpadding='0' width='%1'><tr><td bgcolor='%2'>"
-                          "<span style='font-size:%3px'>&nbsp;</span></td></tr></table>")
+    return QStringLiteral("<img src='bar:%1' width='%2' height='%3' style='vertical-align:middle'>")
+        .arg(share < 0 ? QStringLiteral("negative") : QStringLiteral("positive"))
         .arg(length)
-        .arg(color.name())
-        .arg(std::max(3, fontMetrics().height() / 2));
+        .arg(std::max(4, fontMetrics().height() / 2));
+}
+
+// What fits beside each other in a width: the largest type first; in a very narrow panel the factors go.
+CellInspector::Room CellInspector::roomFor(bool hasFactors) const {
+    const PrintedSum& sum = m_sheet->sum;
+    const CellExplanation& e = m_sheet->explanation;
+    const int available = width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    // The longest text of every column stands for the column: measuring each would take longer than laying them out.
+    const auto longest = [](std::string& sofar, const std::string& text) {
+        if (text.size() > sofar.size())
+            sofar = text;
+    };
+    std::string labelText, leftText = e.leftName, rightText = e.rightName, valueText = sum.result;
+    for (const PrintedTerm& term : sum.terms) {
+        longest(labelText, term.label);
+        longest(leftText, term.left);
+        longest(rightText, term.right);
+        longest(valueText, term.term);
+    }
+    for (const bool factors : {true, false}) {
+        if (factors && !hasFactors)
+            continue;
+        for (const double scale : {1.0, 0.88, 0.76}) {
+            QFont scaled = font();
+            scaled.setPointSizeF(scaled.pointSizeF() * scale);
+            const QFontMetrics metrics(scaled);
+            const auto widthOf = [&metrics](const std::string& text) {
+                return metrics.horizontalAdvance(fromUtf8(text));
+            };
+            const int label = widthOf(labelText), left = widthOf(leftText), right = widthOf(rightText);
+            const int value = widthOf(valueText);
+            int needed = label + value;
+            if (factors)
+                needed += left + right + metrics.horizontalAdvance(QStringLiteral("×="));
+            for (const ExplainStep& step : e.steps) // these lines share the columns
+                needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(step.label)) + value);
+            needed = std::max(needed, metrics.horizontalAdvance(fromUtf8(sum.restName) + tr(" show")) + value);
+            const int gap = metrics.averageCharWidth(), columns = factors ? 7 : 3;
+            const int bar = std::min(available - needed - (columns + 2) * gap, metrics.height() * 5);
+            if (bar >= 0 || (!factors && scale < 0.8))
+                return {factors, scale, gap / 2, bar >= 12 ? bar : 0};
+        }
+    }
+    return {};
 }
 
 QString CellInspector::sumTable() const {
     const CellExplanation& e = m_sheet->explanation;
     const PrintedSum& sum = m_sheet->sum;
     const QString muted = theme().muted.name();
-    bool factors = !e.leftName.empty() && !e.rightName.empty();
-
-    // What fits: the bar takes what the numbers leave; in a very narrow panel the factors go first.
-    const QFontMetrics metrics(font());
-    const auto widest = [&metrics](int so_far, const std::string& text) {
-        return std::max(so_far, metrics.horizontalAdvance(fromUtf8(text)));
-    };
-    int label = 0, left = widest(0, e.leftName), right = widest(0, e.rightName), value = widest(0, sum.result);
-    for (const PrintedTerm& term : sum.terms) {
-        label = widest(label, term.label);
-        left = widest(left, term.left);
-        right = widest(right, term.right);
-        value = widest(value, term.term);
-    }
-    const int gap = metrics.averageCharWidth() * 2;
-    const int signs = metrics.horizontalAdvance(QStringLiteral("×=")) + 2 * gap;
-    const int available = viewport()->width() - 5 * gap;
-    const int needed = label + value + gap;
-    if (factors && needed + left + right + signs > available)
-        factors = false;
-    const int barWidth = std::min(available - needed - (factors ? left + right + signs : 0), 160);
-    const bool bars = barWidth >= 16;
+    const auto [factors, scale, padding, barWidth] = roomFor(!e.leftName.empty() && !e.rightName.empty());
+    const bool bars = barWidth > 0;
 
     QString rows;
     const auto cell = [](const QString& text, const char* align, int span = 1) {
@@ -246,8 +301,10 @@ QString CellInspector::sumTable() const {
     if (factors)
         row(cell({}, "left") + cell(grey(withIndex(e.leftName)), "right") + cell({}, "left") +
             cell(grey(withIndex(e.rightName)), "right") + cell({}, "left") + cell(grey(tr("term")), "right"));
+    else if (!e.leftName.empty() && e.rightName.empty())
+        row(cell({}, "left") + cell(grey(withIndex(e.leftName)), "right"));
     for (const PrintedTerm& term : sum.terms) {
-        QString cells = cell(grey(fromUtf8(term.label).toHtmlEscaped()), "left");
+        QString cells = cell(grey(fromUtf8(term.label).toHtmlEscaped().replace(u' ', QChar::Nbsp)), "left");
         if (factors)
             cells += cell(local(term.left), "right") + cell(grey(QStringLiteral("×")), "center") +
                      cell(local(term.right), "right") + cell(grey(QStringLiteral("=")), "center");
@@ -278,17 +335,22 @@ QString CellInspector::sumTable() const {
         rows += line;
         row(cell(m_sheet->sumName, "left", labelSpan) + cell(strong(local(sum.result), e.steps.empty()), "right"));
     }
+    // The last step ends in the number itself, which has a line and a name of its own.
+    const QString result = nameOfResult(e.stage);
     for (std::size_t i = 0; i < e.steps.size(); ++i) {
-        const bool last = i + 1 == e.steps.size();
-        if (last)
-            rows += line;
-        const QString name = fromUtf8(e.steps[i].label).toHtmlEscaped();
-        const QString number = local(printNumber(e.steps[i].value));
-        row(cell(last ? strong(name, false) : name, "left", labelSpan) +
-            cell(last ? strong(number, true) : number, "right"));
+        const bool isResult = i + 1 == e.steps.size();
+        row(cell(withIndex(e.steps[i].label), "left", labelSpan) +
+            cell(isResult ? QString() : local(printNumber(e.steps[i].value)), "right"));
     }
-    return QStringLiteral("<table cellspacing='0' cellpadding='%1'>").arg(std::max(1, gap / 6)) + rows +
-           QStringLiteral("</table>");
+    if (!e.steps.empty()) {
+        rows += line;
+        row(cell(strong(result, false), "left", labelSpan) +
+            cell(strong(local(printNumber(static_cast<double>(e.value))), true), "right"));
+    }
+    return QStringLiteral("<table cellspacing='0' cellpadding='%1' style='font-size:%2pt'>")
+               .arg(std::max(1, padding))
+               .arg(font().pointSizeF() * scale) +
+           rows + QStringLiteral("</table>");
 }
 
 QString CellInspector::html() const {
@@ -323,7 +385,7 @@ void CellInspector::changeEvent(QEvent* event) {
 
 void CellInspector::resizeEvent(QResizeEvent* event) {
     QTextBrowser::resizeEvent(event);
-    if (event->size().width() != event->oldSize().width())
+    if (width() != m_laidOutWidth) // the scroll bar coming and going changes nothing: its room is always kept
         layOut();
 }
 

@@ -45,6 +45,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
+    QVariant loadResource(int type, const QUrl& name) override;
 
 private:
     void refresh();
@@ -53,10 +54,18 @@ private:
     QString headline() const;
     QString sumTable() const;
     QString bar(double share, int width) const;
+    struct Room {
+        bool factors = false; // the factors of every term are shown
+        double scale = 1;     // of the font
+        int padding = 1;      // of every cell
+        int bar = 0;          // width of the longest; 0: none
+    };
+    Room roomFor(bool hasFactors) const;
 
     Workspace& m_workspace;
     std::optional<CellSheet> m_sheet;
     bool m_showAll = false;
+    int m_laidOutWidth = -1;
 };
 
 } // namespace headscope

@@ -9,7 +9,9 @@
 
 #include <QHelpEvent>
 #include <QLabel>
+#include <QLocale>
 #include <QPainter>
+#include <QScrollArea>
 #include <QToolTip>
 #include <QVBoxLayout>
 
@@ -109,7 +111,7 @@ QSize ComparisonCanvas::sizeHint() const {
 }
 
 QSize ComparisonCanvas::minimumSizeHint() const {
-    return {fontMetrics().height() * 16, fontMetrics().height() * 10};
+    return {fontMetrics().height() * 16, fontMetrics().height() * 11};
 }
 
 void ComparisonCanvas::paintEvent(QPaintEvent*) {
@@ -137,7 +139,7 @@ void ComparisonCanvas::paintPanel(QPainter& painter, const Panel& panel, bool is
 
     CellStyle style;
     const QSizeF cell(cells.width() / c.a->cols(), cells.height() / c.a->rows());
-    style.numbers = numberFont(panel.picture->matrix(), font(), 6, cell, this);
+    style.numbers = numberFont(*panel.picture, font(), 6, cell, this);
     paintCells(painter, *panel.picture, cells, style);
 
     const auto labels = [&](Side side, const QStringList& texts, double pitch, double origin, double edge,
@@ -186,7 +188,7 @@ void ComparisonCanvas::paintLegend(QPainter& painter, const Panel& panel) const 
     painter.setFont(small);
     painter.setPen(theme().muted);
     const ValueRange range = panel.picture->scale().range();
-    const QString lo = number(range.lo), hi = number(range.hi);
+    const QString lo = QLocale().toString(range.lo, 'g', 3), hi = QLocale().toString(range.hi, 'g', 3);
     const double y = panel.cells.bottom() + line / 2, x = panel.cells.left();
     const double loWidth = metrics.horizontalAdvance(lo) + line / 3, hiWidth = metrics.horizontalAdvance(hi) + line / 3;
     const double barWidth = std::max(line, std::min(room, panel.cells.width()) - loWidth - hiWidth);
@@ -225,12 +227,25 @@ ComparisonView::ComparisonView(QWidget* parent)
     setObjectName(QStringLiteral("comparisonView"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(m_canvas, 1);
+    column->addWidget(m_canvas, 3);
+    // The words scroll where there is little room: the matrices are what one looks at.
+    auto* scroll = new QScrollArea(this);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidgetResizable(true);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* words = new QWidget(scroll);
+    auto* lines = new QVBoxLayout(words);
+    lines->setContentsMargins(0, 0, 0, 0);
     for (QLabel* label : {m_largest, m_note}) {
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-        column->addWidget(label);
+        lines->addWidget(label);
     }
+    lines->addStretch(1);
+    scroll->setWidget(words);
+    words->setAutoFillBackground(false); // setWidget switched it on
+    scroll->viewport()->setAutoFillBackground(false);
+    column->addWidget(scroll, 1);
     m_note->setObjectName(QStringLiteral("muted"));
     m_largest->setAccessibleName(tr("The largest differences"));
     setComparison({});

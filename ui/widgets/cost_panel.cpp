@@ -25,26 +25,48 @@ namespace headscope {
 
 namespace {
 
-// A number over a bar of its share.
+QString percent(double share) {
+    return QObject::tr("%1 %").arg(QLocale().toString(share * 100, 'f', 1));
+}
+
+// A number and its share, each in a column of its own, over a bar of the share. In a narrow table the bar says it
+// alone.
 class ShareDelegate : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
+    bool showsPercent = true;
+
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        if (index.column() == CostModel::Part) {
+            QStyledItemDelegate::paint(painter, option, index);
+            return;
+        }
         const QVariant share = index.data(CostModel::ShareRole);
+        QRect room = option.rect.adjusted(3, 2, -3, -2);
         if (share.isValid()) {
-            QRect bar = option.rect.adjusted(2, 2, -2, -2);
-            bar.setWidth(std::max(1, static_cast<int>(std::lround(bar.width() * share.toDouble()))));
+            QRect bar = room;
+            bar.setWidth(std::max(1, static_cast<int>(std::lround(room.width() * share.toDouble()))));
             QColor color = theme().selectedText;
             color.setAlpha(60);
             painter->fillRect(bar, color);
         }
-        QStyledItemDelegate::paint(painter, option, index);
+        painter->setFont(option.font);
+        painter->setPen(theme().text);
+        if (showsPercent) {
+            if (share.isValid())
+                painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter, percent(share.toDouble()));
+            room.setRight(room.right() - percentWidth(option.fontMetrics));
+        }
+        painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter, index.data(CostModel::NumberRole).toString());
+        if (option.state & QStyle::State_HasFocus) {
+            painter->setPen(theme().selectedText);
+            painter->drawRect(option.rect.adjusted(0, 0, -1, -1));
+        }
+    }
+    static int percentWidth(const QFontMetrics& metrics) {
+        return metrics.horizontalAdvance(percent(0.999)) + metrics.averageCharWidth();
     }
 };
-
-QString percent(double share) {
-    return QObject::tr("%1 %").arg(QLocale().toString(share * 100, 'f', 1));
-}
 
 } // namespace
 
@@ -84,6 +106,11 @@ void CostModel::setCosts(HeadCountComparison costs, const QString& manyTitle, co
     endResetModel();
 }
 
+void CostModel::setHeaderFont(const QFont& font) {
+    m_headerFont = font;
+    emit headerDataChanged(Qt::Horizontal, 0, columnTotal - 1);
+}
+
 int CostModel::rowCount(const QModelIndex& parent) const {
     return parent.isValid() || m_costs.many.parts.empty() ? 0 : static_cast<int>(m_costs.many.parts.size()) + 3;
 }
@@ -109,6 +136,7 @@ QVariant CostModel::data(const QModelIndex& index, int role) const {
             return {};
         const QString names[] = {tr("multiply-adds"), tr("parameters"), tr("numbers in maps")};
         return index.row() < parts ? fromUtf8(m_costs.many.parts[static_cast<std::size_t>(index.row())].name)
+                                         .replace(QLatin1String("^T"), QStringLiteral("ᵀ"))
                                    : names[index.row() - parts];
     }
     const Entry cell = entry(index.column() == Many ? m_costs.many : m_costs.one, index.row());
@@ -119,6 +147,8 @@ QVariant CostModel::data(const QModelIndex& index, int role) const {
         return QLocale().toString(static_cast<qlonglong>(cell.number));
     case Qt::TextAlignmentRole:
         return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
+    case NumberRole:
+        return shortCount(cell.number);
     case ShareRole:
         return cell.share < 0 ? QVariant() : QVariant(cell.share);
     default:
@@ -131,35 +161,45 @@ QVariant CostModel::headerData(int section, Qt::Orientation orientation, int rol
         return {};
     if (role == Qt::TextAlignmentRole)
         return static_cast<int>((section == Part ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (role == Qt::FontRole)
+        return m_headerFont;
     if (role != Qt::DisplayRole)
         return {};
-    return section == Part ? tr("part") : section == Many ? m_manyTitle : m_oneTitle;
+    return section == Part ? tr("heads × width") : section == Many ? m_manyTitle : m_oneTitle;
 }
 
-CostPanel::CostPanel(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+CostPanel::CostPanel(Workspace& workspace, QWidget* parent) : QScrollArea(parent), m_workspace(workspace) {
     setObjectName(QStringLiteral("costPanel"));
-    auto* column = new QVBoxLayout(this);
+    setFrameShape(QFrame::NoFrame);
+    setWidgetResizable(true);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* content = new QWidget(this);
+    setWidget(content);
+    content->setAutoFillBackground(false); // setWidget switched it on
+    viewport()->setAutoFillBackground(false);
+    auto* column = new QVBoxLayout(content);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(createFields());
-    m_source = new QLabel(this);
+    m_source = new QLabel(content);
     m_source->setObjectName(QStringLiteral("muted"));
     m_source->setWordWrap(true);
     column->addWidget(m_source);
 
     m_model = new CostModel(this);
-    m_table = new QTableView(this);
+    m_table = new QTableView(content);
     m_table->setModel(m_model);
     m_table->setItemDelegate(new ShareDelegate(m_table));
     m_table->setAccessibleName(tr("Cost by part"));
+    m_table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->setShowGrid(false);
     m_table->setTabKeyNavigation(false);
     m_table->verticalHeader()->hide();
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-    m_table->horizontalHeader()->setSectionResizeMode(CostModel::Part, QHeaderView::ResizeToContents);
     m_table->horizontalHeader()->setHighlightSections(false);
     column->addWidget(m_table);
 
-    m_sentence = new QLabel(this);
+    m_sentence = new QLabel(content);
     m_sentence->setObjectName(QStringLiteral("costSentence"));
     m_sentence->setWordWrap(true);
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
@@ -170,7 +210,7 @@ CostPanel::CostPanel(Workspace& workspace, QWidget* parent) : QWidget(parent), m
 }
 
 QWidget* CostPanel::createFields() {
-    auto* row = new QWidget(this);
+    auto* row = new QWidget(widget());
     auto* layout = new WrapLayout(row);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(6);
@@ -238,11 +278,9 @@ void CostPanel::refresh() {
     const int heads = m_heads->value();
     const Scenario& scenario = m_workspace.scenario();
     const bool ofModel = m_followsModel && scenario.model;
-    QString shape = tr("of %1").arg(d / heads);
-    if (ofModel && scenario.model->config().dK != scenario.model->config().dV)
-        shape = tr("of d_k %1, d_v %2").arg(scenario.model->config().dK).arg(scenario.model->config().dV);
-    else if (ofModel)
-        shape = tr("of %1").arg(scenario.model->config().dK);
+    const ModelConfig* config = ofModel ? &scenario.model->config() : nullptr;
+    const int dK = config ? config->dK : static_cast<int>(d / heads), dV = config ? config->dV : dK;
+    const QString width = dK == dV ? QString::number(dK) : QStringLiteral("%1/%2").arg(dK).arg(dV);
     m_source->setText(ofModel ? tr("one layer of %1, this text").arg(fromUtf8(scenario.model->config().name))
                               : tr("one layer of any model with these numbers"));
     try {
@@ -257,16 +295,19 @@ void CostPanel::refresh() {
         };
         const std::int64_t cross = crossover([this](std::int64_t tokens) { return manyHeads(tokens); }, 4 * d + 1);
         QString sentence =
-            tr("At n = %1, d = %2 the scores Q K<sup>T</sup> are %3 of the multiply-adds; the projections "
+            tr("At n = %1, d = %2 the scores Q&nbsp;K<sup>T</sup> are %3 of the multiply-adds; the projections "
                "and W<sub>O</sub> are %4.")
                 .arg(n)
                 .arg(d)
                 .arg(percent(share("Q K^T")), percent(share("projections Q K V") + share("W_O")));
         sentence +=
-            u' ' + (cross == 2 * d ? tr("Q K<sup>T</sup> and A V together overtake the rest only above n = 2d = %1.")
-                                   : tr("Q K<sup>T</sup> and A V together overtake the rest only above n = %1."))
+            u' ' + (cross == 2 * d
+                        ? tr("Q&nbsp;K<sup>T</sup> and A V together overtake the rest only above "
+                             "n&nbsp;=&nbsp;2d&nbsp;=&nbsp;%1.")
+                        : tr("Q&nbsp;K<sup>T</sup> and A V together overtake the rest only above n&nbsp;=&nbsp;%1."))
                        .arg(cross);
-        m_model->setCosts(std::move(costs), tr("%1 heads %2").arg(heads).arg(shape), tr("1 head of %1").arg(d));
+        m_model->setCosts(std::move(costs), QStringLiteral("%1 × %2").arg(heads).arg(width),
+                          QStringLiteral("1 × %1").arg(d));
         m_sentence->setText(sentence);
     } catch (const InputError& error) {
         m_model->setCosts({}, {}, {});
@@ -275,14 +316,60 @@ void CostPanel::refresh() {
     fitTable();
 }
 
-// As high as its rows: a table of eight lines that scrolls would hide what is compared.
+// As high as its rows: a table of eight lines that scrolls would hide what is compared. The type shrinks a little
+// before the shares are left to the bars.
 void CostPanel::fitTable() {
-    m_table->verticalHeader()->setDefaultSectionSize(fontMetrics().height() * 3 / 2);
+    auto* delegate = static_cast<ShareDelegate*>(m_table->itemDelegate());
+    const int room = viewport()->width();
+    int partWidth = 0;
+    QFont chosen = font();
+    for (const bool withPercent : {true, false}) {
+        delegate->showsPercent = withPercent;
+        bool fits = false;
+        for (const double scale : {1.0, 0.88, 0.76}) {
+            chosen.setPointSizeF(font().pointSizeF() * scale);
+            const QFontMetrics metrics(chosen);
+            partWidth = metrics.horizontalAdvance(m_model->headerData(CostModel::Part, Qt::Horizontal).toString());
+            int number = 0;
+            for (const int column : {CostModel::Many, CostModel::One})
+                number =
+                    std::max(number, metrics.horizontalAdvance(m_model->headerData(column, Qt::Horizontal).toString()));
+            for (int row = 0; row < m_model->rowCount(); ++row) {
+                partWidth = std::max(partWidth, metrics.horizontalAdvance(m_model->index(row, 0).data().toString()));
+                for (const int column : {CostModel::Many, CostModel::One})
+                    number = std::max(number, metrics.horizontalAdvance(
+                                                  m_model->index(row, column).data(CostModel::NumberRole).toString()) +
+                                                  (withPercent ? ShareDelegate::percentWidth(metrics) : 0));
+            }
+            partWidth += metrics.averageCharWidth() * 2;
+            fits = partWidth + 2 * (number + metrics.averageCharWidth() * 2) <= room;
+            if (fits)
+                break;
+        }
+        if (fits)
+            break;
+    }
+    m_table->setFont(chosen);
+    m_model->setHeaderFont(chosen);
+    m_table->horizontalHeader()->setSectionResizeMode(CostModel::Part, QHeaderView::Fixed);
+    m_table->setColumnWidth(CostModel::Part, partWidth);
+    m_table->verticalHeader()->setDefaultSectionSize(QFontMetrics(chosen).height() * 3 / 2);
     int height = m_table->horizontalHeader()->sizeHint().height() + 2;
     for (int row = 0; row < m_model->rowCount(); ++row)
         height += m_table->rowHeight(row);
     m_table->setFixedHeight(height);
     m_table->setVisible(m_model->rowCount() > 0);
+}
+
+void CostPanel::resizeEvent(QResizeEvent* event) {
+    QScrollArea::resizeEvent(event);
+    fitTable();
+}
+
+void CostPanel::changeEvent(QEvent* event) {
+    QScrollArea::changeEvent(event);
+    if (m_table && (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange))
+        fitTable();
 }
 
 } // namespace headscope

@@ -5,7 +5,8 @@
 #include "core/analysis/cost.h"
 
 #include <QAbstractTableModel>
-#include <QWidget>
+#include <QFont>
+#include <QScrollArea>
 #include <functional>
 
 class QLabel;
@@ -21,11 +22,15 @@ class CostModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum Column { Part, Many, One, columnTotal };
-    enum Role { ShareRole = Qt::UserRole }; // 0..1, for the bar; invalid where there is none
+    enum Role {
+        ShareRole = Qt::UserRole,
+        NumberRole
+    }; // the share 0..1, invalid where there is none; the number's text
 
     explicit CostModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
     void setCosts(HeadCountComparison costs, const QString& manyTitle, const QString& oneTitle);
     const HeadCountComparison& costs() const { return m_costs; }
+    void setHeaderFont(const QFont& font); // a style sheet keeps the header from following the table's
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : int{columnTotal}; }
@@ -41,6 +46,7 @@ private:
 
     HeadCountComparison m_costs;
     QString m_manyTitle, m_oneTitle;
+    QFont m_headerFont;
 };
 
 // "50.3 M": three digits and a power of a thousand.
@@ -48,7 +54,7 @@ QString shortCount(std::int64_t count);
 // The largest n at which Q K^T and A V together are not more than the projections and W_O. cost(n) gives the parts.
 std::int64_t crossover(const std::function<AttentionCost(std::int64_t)>& cost, std::int64_t above);
 
-class CostPanel : public QWidget {
+class CostPanel : public QScrollArea {
     Q_OBJECT
 public:
     explicit CostPanel(Workspace& workspace, QWidget* parent = nullptr);
@@ -60,6 +66,8 @@ private:
     void refresh();
     AttentionCost manyHeads(std::int64_t n) const; // as the fields say
     void fitTable();
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
     Workspace& m_workspace;
     QSpinBox *m_n = nullptr, *m_d = nullptr, *m_heads = nullptr;

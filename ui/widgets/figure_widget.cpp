@@ -41,7 +41,7 @@ void FigureWidget::redraw() {
     spec.transparent = true;
     spec.dark = theme().dark;
     const QSize pixels = size();
-    const double ratio = devicePixelRatioF();
+    const double ratio = m_ratio > 0 ? m_ratio : devicePixelRatioF();
     const auto work = [source, spec, pixels, ratio](const std::stop_token&) {
         return drawFigure(source, spec, pixels, ratio);
     };

@@ -15,6 +15,8 @@ class FigureWidget : public QWidget {
     Q_OBJECT
 public:
     explicit FigureWidget(Workspace& workspace, QWidget* parent = nullptr);
+    // Picture pixels for each logical one, where the screen's own are not what is wanted (a screenshot).
+    void setPictureRatio(double ratio) { m_ratio = ratio; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -27,6 +29,7 @@ private:
 
     Workspace& m_workspace;
     QImage m_picture;
+    double m_ratio = 0; // 0: the screen's
     QString m_problem; // why there is no picture
     LatestWins<QImage> m_jobs;
 };

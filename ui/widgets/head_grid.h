@@ -2,12 +2,12 @@
 // layer, X switches the picked ones off. Not here: computing them (HeadSurvey).
 #pragma once
 
-#include "core/tensor/index.h"
-
 #include <QAbstractTableModel>
 #include <QImage>
 #include <QStyledItemDelegate>
 #include <QTableView>
+
+#include "core/tensor/index.h" // after Qt: moc cannot read <compare> before a Qt header
 
 #include <vector>
 

@@ -3,11 +3,13 @@
 #include "core/tensor/errors.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/rich_text.h"
 #include "ui/workspace.h"
 
 #include <QCheckBox>
 #include <QEvent>
 #include <QLabel>
+#include <QStyle>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -61,6 +63,8 @@ RulesPanel::RulesPanel(Workspace& workspace, QWidget* parent) : QScrollArea(pare
     intro->setWordWrap(true);
     column->addWidget(intro);
     setWidget(content);
+    content->setAutoFillBackground(false); // setWidget switched it on
+    viewport()->setAutoFillBackground(false);
     for (const RuleInfo& info : ruleTable())
         addSwitch(info);
     column->addStretch(1);
@@ -110,10 +114,12 @@ void RulesPanel::refresh() {
         const auto coloured = [](const QColor& color, const QString& words) {
             return QStringLiteral("<span style='color:%1'>%2</span>").arg(color.name(), words);
         };
-        QString text = coloured(theme().muted, fromUtf8(info.wrong).toHtmlEscaped());
+        QString text = withIndices(fromUtf8(info.wrong));
         if (on)
             text = QStringLiteral("<b>%1</b> %2").arg(coloured(theme().accent, tr("Wrong on purpose.")), text);
-        text += QStringLiteral("<br><b>%1</b> %2").arg(tr("Right:"), fromUtf8(info.right).toHtmlEscaped());
+        text += QStringLiteral("<br>") +
+                coloured(theme().muted,
+                         QStringLiteral("<b>%1</b> %2").arg(tr("Right:"), withIndices(fromUtf8(info.right))));
         if (!obstacle.isEmpty())
             text = coloured(theme().muted, tr("Not here: %1").arg(obstacle.toHtmlEscaped()));
         s.text->setText(text);

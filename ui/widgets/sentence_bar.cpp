@@ -59,6 +59,7 @@ void SentenceBar::fillModelMenu() {
 
 void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_text = new QLineEdit;
+    m_text->setObjectName(QStringLiteral("sentence"));
     m_text->setAccessibleName(tr("Sentence"));
     m_text->setPlaceholderText(tr("Type a sentence"));
     m_text->setToolTip(tr("Everything below is computed anew while you type"));
@@ -72,6 +73,7 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     label->setObjectName(QStringLiteral("muted"));
     pairRow->addWidget(label);
     m_pair = new QLineEdit;
+    m_pair->setObjectName(QStringLiteral("sentence"));
     m_pair->setAccessibleName(tr("Second text: keys and values"));
     m_pair->setPlaceholderText(tr("Type the text that is attended to"));
     m_pair->setToolTip(tr("Queries come from the first text, keys and values from this one"));

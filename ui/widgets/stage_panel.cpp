@@ -48,6 +48,7 @@ void StagePanel::createHeader(QHBoxLayout* row) {
     m_formula = new QLabel;
     m_formula->setTextFormat(Qt::RichText);
     m_formula->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_formula->setWordWrap(true);
     m_formula->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     row->addWidget(m_formula, 1);
     m_stageButtons = new QWidget;
@@ -65,6 +66,7 @@ void StagePanel::createHeader(QHBoxLayout* row) {
         auto* button = new QToolButton;
         button->setText(name);
         button->setCheckable(true);
+        button->setObjectName(QStringLiteral("small"));
         m_figures->addButton(button, static_cast<int>(kind));
         row->addWidget(button);
     }
@@ -81,6 +83,7 @@ void StagePanel::createHeader(QHBoxLayout* row) {
 
 void StagePanel::createPictures() {
     m_pictures = new QStackedWidget;
+    m_pictures->setMinimumSize(240, 200); // not what its tallest page would like
     m_heatmap = new HeatmapPanel(m_workspace);
     m_figure = new FigureWidget(m_workspace);
     m_comparison = new ComparisonView;
@@ -105,7 +108,7 @@ void StagePanel::refreshText() {
         return;
     const View& view = m_workspace.view();
     const StageInfo& info = stageInfo(view.stage);
-    m_formula->setFont(scaledFont(1.25));
+    m_formula->setFont(scaledFont(1.15));
     const QString sizes = stageSizes(scenario, view.stage);
     m_formula->setText(stageFormula(scenario, view.stage));
     m_formula->setToolTip(sizes);
@@ -145,6 +148,7 @@ void StagePanel::addStageButton(Stage stage) {
     button->setText(stageShortName(stage));
     button->setToolTip(fromUtf8(stageInfo(stage).id));
     button->setCheckable(true);
+    button->setObjectName(QStringLiteral("small"));
     button->setProperty("stage", static_cast<int>(stage));
     connect(button, &QToolButton::clicked, this, [this, stage] {
         View view = m_workspace.view();
@@ -159,14 +163,25 @@ void StagePanel::refreshPicture() {
     const SharedTrace& trace = m_workspace.trace();
     if (!trace)
         return;
-    const View& view = m_workspace.view();
-    const bool oneMap = view.figure == FigureKind::Heatmap && view.heads.size() == 1 && !m_workspace.rightTrace();
-    if (oneMap && m_comparison->showPrinted(*trace, view.stage))
+    const View view = clampedView(m_workspace.view(), trace->scenario);
+    const bool oneMap = view.figure == FigureKind::Heatmap && view.heads.size() == 1;
+    const std::optional<Comparison> comparison = oneMap ? comparisonOf(view) : std::nullopt;
+    if (comparison) {
+        m_comparison->setComparison(comparison);
         m_pictures->setCurrentWidget(m_comparison);
-    else if (oneMap)
+    } else if (oneMap) {
         m_pictures->setCurrentWidget(m_heatmap);
-    else
+    } else {
         m_pictures->setCurrentWidget(m_figure);
+    }
+}
+
+// Under a class rule the wrong map beside the right one; in the worked example what the article printed beside what is
+// right; else nothing.
+std::optional<Comparison> StagePanel::comparisonOf(const View& view) const {
+    if (m_workspace.rightTrace())
+        return wrongAndRight(*m_workspace.trace(), *m_workspace.rightTrace(), view);
+    return printedAndCorrect(*m_workspace.trace(), view);
 }
 
 } // namespace headscope

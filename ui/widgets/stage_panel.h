@@ -3,7 +3,7 @@
 // picture; each picture is a widget of its own.
 #pragma once
 
-#include "core/attention/stage.h"
+#include "ui/widgets/comparison.h"
 
 #include <QWidget>
 
@@ -43,6 +43,7 @@ private:
     void refreshStageButtons();
     void addStageButton(Stage stage);
     void refreshPicture();
+    std::optional<Comparison> comparisonOf(const View& view) const;
 
     Workspace& m_workspace;
     StageStepper* m_stepper;

@@ -39,7 +39,7 @@ void StepButton::setTextScale(double scale) {
 QSize StepButton::sizeAt(double scale) const {
     const QFontMetrics name(scaledFont(scale, true));
     const QFontMetrics subtitle(scaledFont(scale * subtitleScale));
-    return {std::max(name.horizontalAdvance(text()), subtitle.horizontalAdvance(m_subtitle)) + 9,
+    return {std::max(name.horizontalAdvance(text()), subtitle.horizontalAdvance(m_subtitle)) + 10,
             name.height() + subtitle.height() + 8};
 }
 
@@ -103,6 +103,7 @@ QToolButton* StageStepper::createButton(const QString& text, const QString& what
     button->setText(text);
     button->setToolTip(what);
     button->setAccessibleName(what);
+    button->setObjectName(QStringLiteral("small"));
     return button;
 }
 

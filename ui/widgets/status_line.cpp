@@ -3,6 +3,7 @@
 #include "core/backend/backend.h"
 #include "ui/head_survey.h"
 #include "ui/stage_text.h"
+#include "ui/theme.h"
 #include "ui/workspace.h"
 
 #include <QHBoxLayout>
@@ -100,13 +101,14 @@ void StatusLine::refresh() {
     facts << (scenario.key ? tr("%1 × %2 tokens, %3 heads").arg(scenario.queries()).arg(scenario.keys())
                            : tr("%1 tokens, %2 heads").arg(scenario.queries()))
                  .arg(config.layers * config.heads);
-    facts << tr("%1 ms on %2").arg(trace->milliseconds, 0, 'f', 1).arg(fromUtf8(trace->backend->name()));
+    if (!theme().projector) // large letters leave no room for it
+        facts << tr("%1 ms on %2").arg(trace->milliseconds, 0, 'f', 1).arg(fromUtf8(trace->backend->name()));
     if (!m_saved.isEmpty())
         facts << m_saved;
     m_facts->setText(facts.join(QStringLiteral(" · ")));
     m_facts->setToolTip(m_facts->text());
     QString model = fromUtf8(config.name);
-    if (config.name == "patterns")
+    if (config.name == "patterns" && !theme().projector)
         model = tr("patterns: the default until trained models are included");
     if (m_workspace.scenario().edited())
         model += tr(" · weights edited");

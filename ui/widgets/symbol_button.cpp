@@ -8,7 +8,6 @@ namespace headscope {
 SymbolButton::SymbolButton(const QString& symbol, QWidget* parent)
     : QToolButton(parent), m_base(symbol.section(u'_', 0, 0)), m_index(symbol.section(u'_', 1)) {
     setText(symbol); // for accessibility and tests; painted by hand
-    setCheckable(true);
 }
 
 QFont SymbolButton::indexFont() const {
@@ -25,8 +24,7 @@ QSize SymbolButton::sizeHint() const {
     initStyleOption(&option);
     const QSize text(fontMetrics().horizontalAdvance(m_base) + QFontMetrics(indexFont()).horizontalAdvance(m_index),
                      fontMetrics().height());
-    const int pad = fontMetrics().height() / 2;
-    return style()->sizeFromContents(QStyle::CT_ToolButton, &option, text + QSize(pad, pad / 2), this);
+    return style()->sizeFromContents(QStyle::CT_ToolButton, &option, text, this);
 }
 
 void SymbolButton::paintEvent(QPaintEvent*) {

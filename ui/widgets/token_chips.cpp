@@ -210,13 +210,23 @@ void TokenChips::refresh() {
     const bool tokenCols = scenario.key && isTokenByToken(view.stage) && view.cell;
     m_strip->setChips(queries, keys, row, tokenCols ? view.cell->col : -1);
     fitHeight();
-    const QRect pinned = m_strip->chipRect(false, row);
-    m_scroll->ensureVisible(pinned.center().x(), pinned.center().y(), pinned.width() / 2 + 40, 0);
+    showPinned();
+}
+
+void TokenChips::showPinned() {
+    const QRect pinned = m_strip->pinnedRect();
+    m_scroll->ensureVisible(pinned.center().x(), pinned.center().y(), pinned.width() / 2 + 60, 0);
+}
+
+void TokenChips::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitHeight();
+    showPinned();
 }
 
 // As high as the chips, and the scroll bar where there is one.
 void TokenChips::fitHeight() {
-    const bool overflow = m_strip->width() > m_scroll->viewport()->width();
+    const bool overflow = m_strip->width() > m_scroll->width();
     m_scroll->setFixedHeight(m_strip->height() + (overflow ? m_scroll->horizontalScrollBar()->sizeHint().height() : 0));
 }
 

@@ -26,6 +26,7 @@ public:
     void setChips(QList<Chip> queries, QList<Chip> keys, int pinnedQuery, int pinnedKey);
     QSize sizeHint() const override;
     QRect chipRect(bool key, int index) const;
+    QRect pinnedRect() const { return chipRect(false, m_pinned[0]); }
     int chipCount() const { return static_cast<int>(m_rows[0].size()); }
 
 signals:
@@ -58,12 +59,14 @@ public:
 
 protected:
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void refresh();
     void pinRow(int row);
     void pinCol(int col);
     void fitHeight();
+    void showPinned();
 
     Workspace& m_workspace;
     QLabel* m_caption;

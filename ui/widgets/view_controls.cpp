@@ -1,6 +1,6 @@
 #include "ui/widgets/view_controls.h"
 
-#include "ui/mask_file.h"
+#include "core/exchange/mask_file.h"
 #include "ui/merge_ids.h"
 #include "ui/stage_text.h"
 #include "ui/widgets/number_block.h"
@@ -177,7 +177,10 @@ void ViewControls::openMaskFile() {
         return;
     try {
         Scenario next = m_workspace.scenario();
-        next.mask = maskFromFile(path);
+        MaskPart part;
+        part.kind = MaskPart::Kind::Matrix;
+        part.additive = readMaskFile(toUtf8(path));
+        next.mask = Mask{{part}};
         m_workspace.edit(tr("Mask from a file"), next);
     } catch (const InputError& error) {
         emit problem(fromUtf8(error.what()));
@@ -209,12 +212,13 @@ void ViewControls::refresh() {
         return;
     const bool isSigned = stageInfo(view.stage).isSigned;
     const QString arrow = QStringLiteral(" ▾");
-    m_range->setText(tr("range %1").arg(fromUtf8(rangeName(view.range))) + arrow);
+    m_range->setText(tr("range: %1").arg(fromUtf8(rangeName(view.range))) + arrow);
     m_curve->setText(fromUtf8(curveName(view.curve)) + arrow);
     m_colors->setText((isSigned ? QStringLiteral("puor") : fromUtf8(colorMapName(view.colors))) + arrow);
     m_colors->setEnabled(!isSigned);
     m_values->setChecked(view.values);
-    m_mask->setText(tr("mask %1").arg(fromUtf8(maskName(scenario.mask))) + arrow);
+    const QString mask = fromUtf8(maskName(scenario.mask));
+    m_mask->setText((mask == QLatin1String("model") ? tr("mask: model's") : tr("mask: %1").arg(mask)) + arrow);
     m_scale->setText(scaleText(scenario) + arrow);
     const double t = scenario.temperature;
     m_temperature->setText(tr("T %1").arg(std::isinf(t) ? QStringLiteral("∞") : QLocale().toString(t, 'g', 4)) + arrow);

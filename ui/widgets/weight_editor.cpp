@@ -123,6 +123,7 @@ void WeightEditor::createButtons() {
     for (const auto& [symbol, what] : buttons) {
         auto* button = new SymbolButton(QString::fromLatin1(symbol), m_buttonRow);
         const Shown shown = static_cast<Shown>(m_buttons.size());
+        button->setCheckable(true);
         button->setAutoExclusive(true);
         button->setObjectName(QStringLiteral("show%1").arg(QString::fromLatin1(symbol)));
         button->setAccessibleName(QString::fromLatin1(symbol));
@@ -136,8 +137,7 @@ void WeightEditor::createButtons() {
 }
 
 void WeightEditor::createFillMenu() {
-    auto* button = new QToolButton(m_buttonRow);
-    button->setText(tr("Fill ▾"));
+    auto* button = new SymbolButton(tr("Fill ▾"), m_buttonRow);
     button->setAccessibleName(tr("Fill the table"));
     button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
@@ -157,8 +157,7 @@ void WeightEditor::createFillMenu() {
 }
 
 void WeightEditor::createRevertMenu() {
-    auto* button = new QToolButton(m_buttonRow);
-    button->setText(tr("Revert ▾"));
+    auto* button = new SymbolButton(tr("Revert ▾"), m_buttonRow);
     button->setAccessibleName(tr("Back to the opened numbers"));
     button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
@@ -175,6 +174,8 @@ void WeightEditor::createTable() {
     m_table->setModel(m_model);
     m_table->setItemDelegate(new WeightDelegate(*m_model, m_table));
     m_table->setAccessibleName(tr("Weights of the head"));
+    for (QHeaderView* header : {m_table->horizontalHeader(), m_table->verticalHeader()})
+        header->setStyleSheet(QStringLiteral("QHeaderView { background: transparent; }")); // also beside the last row
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
     const auto addAction = [this](const QString& text, void (WeightEditor::*slot)()) {
         auto* action = new QAction(text, m_table);
@@ -261,6 +262,7 @@ void WeightEditor::refresh() {
     const int width = metrics.horizontalAdvance(screenNumber(-m_model->largest(), m_model->decimals(), true));
     m_table->horizontalHeader()->setDefaultSectionSize(width + metrics.height() * 3 / 4);
     m_table->verticalHeader()->setDefaultSectionSize(metrics.height() * 5 / 4);
+    m_table->setMinimumHeight(metrics.height() * 5); // two rows, the header and a scroll bar
     refreshCaption();
 }
 

@@ -1,4 +1,4 @@
-#include "core/exchange/sha256.h"
+#include "core/tensor/sha256.h"
 
 #include "core/model/mapped_file.h"
 
@@ -71,6 +71,8 @@ std::string sha256(std::span<const std::uint8_t> bytes) {
     return text;
 }
 
-std::string sha256OfFile(const std::string& path) { return sha256(mapFile(path).bytes); }
+std::string sha256OfFile(const std::string& path) {
+    return sha256(mapFile(path).bytes);
+}
 
 } // namespace headscope

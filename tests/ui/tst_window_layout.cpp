@@ -1,0 +1,148 @@
+// Nothing is cut off and nothing overlaps: the widget tree is walked at the sizes that matter, light and dark, with
+// short and long texts.
+#include "ui/document_session.h"
+#include "ui/main_window.h"
+#include "ui/screenshot.h"
+#include "ui/stage_text.h"
+#include "ui/theme.h"
+
+#include <QAbstractButton>
+#include <QAbstractScrollArea>
+#include <QLabel>
+#include <QLayout>
+#include <QTest>
+#include <QTextDocument>
+
+using namespace headscope;
+
+namespace {
+
+QString nameOf(const QWidget* widget) {
+    QString name = QString::fromLatin1(widget->metaObject()->className());
+    if (const auto* label = qobject_cast<const QLabel*>(widget))
+        name += u' ' + label->text().left(50);
+    if (const auto* button = qobject_cast<const QAbstractButton*>(widget))
+        name += u' ' + button->text();
+    for (const QWidget* p = widget->parentWidget(); p; p = p->parentWidget())
+        if (!p->objectName().isEmpty() || p->isWindow())
+            return name + QStringLiteral(" in ") + p->metaObject()->className();
+    return name;
+}
+
+// What lies in a scroll area may be larger than it: that is what it scrolls.
+bool scrolls(const QWidget* widget) {
+    for (const QWidget* p = widget; p; p = p->parentWidget())
+        if (qobject_cast<const QAbstractScrollArea*>(p->parentWidget()))
+            return true;
+    return false;
+}
+
+void checkText(const QWidget* widget) {
+    if (const auto* label = qobject_cast<const QLabel*>(widget); label && !label->text().isEmpty()) {
+        QTextDocument text;
+        text.setDocumentMargin(0);
+        text.setDefaultFont(label->font());
+        if (Qt::mightBeRichText(label->text()) || label->textFormat() == Qt::RichText)
+            text.setHtml(label->text());
+        else
+            text.setPlainText(label->text());
+        if (label->wordWrap())
+            text.setTextWidth(label->contentsRect().width());
+        const QSizeF needed = text.size();
+        const QSize room = label->contentsRect().size();
+        QVERIFY2(needed.width() <= room.width() + 2 && needed.height() <= room.height() + 4,
+                 qPrintable(QStringLiteral("%1 needs %2x%3, has %4x%5")
+                                .arg(nameOf(label))
+                                .arg(needed.width())
+                                .arg(needed.height())
+                                .arg(room.width())
+                                .arg(room.height())));
+    }
+    if (const auto* button = qobject_cast<const QAbstractButton*>(widget); button && !button->text().isEmpty()) {
+        const int needed = button->fontMetrics().horizontalAdvance(button->text());
+        QVERIFY2(button->inherits("headscope::StepButton") || needed <= button->width(),
+                 qPrintable(nameOf(button) + QStringLiteral(" is cut off")));
+        QVERIFY2(button->height() >= button->fontMetrics().height(), qPrintable(nameOf(button)));
+    }
+}
+
+void checkPlace(const QWidget* widget) {
+    const QWidget* parent = widget->parentWidget();
+    if (widget->isWindow() || !parent)
+        return;
+    QVERIFY2(parent->rect().contains(widget->geometry()),
+             qPrintable(nameOf(widget) + QStringLiteral(" reaches out of its parent")));
+}
+
+void checkSiblings(const QWidget* widget) {
+    const QLayout* layout = widget->layout();
+    if (!layout)
+        return;
+    QList<QWidget*> children;
+    for (QWidget* child : widget->findChildren<QWidget*>(Qt::FindDirectChildrenOnly))
+        if (child->isVisible() && !child->testAttribute(Qt::WA_TransparentForMouseEvents) && !child->isWindow())
+            children << child;
+    for (int i = 0; i < children.size(); ++i)
+        for (int j = i + 1; j < children.size(); ++j)
+            QVERIFY2(!children[i]->geometry().intersects(children[j]->geometry()),
+                     qPrintable(nameOf(children[i]) + QStringLiteral(" overlaps ") + nameOf(children[j])));
+}
+
+void checkTree(const QWidget& window) {
+    for (const QWidget* widget : window.findChildren<QWidget*>()) {
+        if (!widget->isVisible() || scrolls(widget))
+            continue;
+        checkPlace(widget);
+        checkText(widget);
+        checkSiblings(widget);
+        if (QTest::currentTestFailed())
+            return;
+    }
+}
+
+} // namespace
+
+class TestWindowLayout : public QObject {
+    Q_OBJECT
+private slots:
+    void nothingIsCutOffAndNothingOverlaps_data() {
+        QTest::addColumn<QSize>("size");
+        QTest::addColumn<int>("tokens");
+        QTest::addColumn<bool>("dark");
+        QTest::addColumn<bool>("projector");
+        for (const QSize size : {QSize(1366, 768), QSize(1920, 1080)})
+            for (const int tokens : {6, 32, 200})
+                for (const bool dark : {false, true})
+                    QTest::addRow("%dx%d, %d tokens, %s", size.width(), size.height(), tokens, dark ? "dark" : "light")
+                        << size << tokens << dark << false;
+        for (const QSize size : {QSize(1280, 720), QSize(1024, 768)})
+            QTest::addRow("projector %dx%d", size.width(), size.height()) << size << 6 << false << true;
+    }
+
+    void nothingIsCutOffAndNothingOverlaps() {
+        QFETCH(const QSize, size);
+        QFETCH(const int, tokens);
+        QFETCH(const bool, dark);
+        QFETCH(const bool, projector);
+        Document document = firstDocument();
+        if (tokens > 6)
+            document.scenario = withTexts(document.scenario,
+                                          toUtf8(QStringLiteral("The cat sat on ").repeated(tokens / 4)), std::nullopt);
+        MainWindow window(document, false);
+        window.setLook(dark, projector);
+        window.resize(size);
+        window.show();
+        waitUntilSettled();
+        QCOMPARE(window.size(), size);
+        for (const Stage stage : {Stage::Weights, Stage::Q, Stage::ProjectionK, Stage::Concat, Stage::Norms}) {
+            View view = window.workspace().view();
+            view.stage = stage;
+            window.workspace().setView(view);
+            waitUntilSettled();
+            checkTree(window);
+        }
+    }
+};
+
+QTEST_MAIN(TestWindowLayout)
+#include "tst_window_layout.moc"

@@ -1,0 +1,51 @@
+// What the figures share: reading a trace as pictures with names, headings, and one function per figure. Only
+// figure.cpp and the figures' own files include this.
+#pragma once
+
+#include "core/attention/head_stages.h"
+#include "ui/render/figure.h"
+#include "ui/render/panel.h"
+
+namespace headscope {
+
+inline constexpr double figurePad = 8; // units around everything
+
+// Throws InputError: layer, head, cell out of range, a stage that the scenario lacks, an impossible size.
+void checkFigure(const FigureSource& source, const FigureSpec& spec);
+
+QString headTitle(LayerIndex layer, HeadIndex head); // "L0 H3"
+// "previous token", where the model names its heads; and whether it is switched off. Often empty.
+QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head);
+// Names of the rows or columns of a stage, and the title of that axis. Token texts, or dimension numbers.
+QStringList stageLabels(const AttentionTrace& trace, Stage stage, bool rows, int count, const QFont& font);
+QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head, bool rows);
+QString shapeText(const Matrix& matrix); // "8 × 32"
+std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matrix& matrix);
+ValueKind kindOf(Stage stage);
+
+// A stage as a panel with its own range ("this matrix"), for figures that show several stages.
+Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font);
+
+// Title of the user, a bold heading, a formula and a muted remark; wrapped to width. Returns the height, gap included.
+double drawHeading(Sheet& sheet, QPointF topLeft, double width, const FigureSpec& spec, const QString& bold,
+                   const QString& formula, const QString& muted);
+
+// Each lays out and paints (or only measures) a figure of this width and returns its height; height: what the user
+// asked for.
+double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                         std::optional<double> height);
+double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                      std::optional<double> height);
+double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                       std::optional<double> height);
+double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                        std::optional<double> height);
+double drawWalkFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                      std::optional<double> height);
+double drawFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                  std::optional<double> height);
+
+// "the figure is 60 x 20 mm, and its labels leave no room ..."
+[[noreturn]] void refuseSize(const FigureSpec& spec);
+
+} // namespace headscope

@@ -1,0 +1,190 @@
+#include "ui/render/panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+namespace {
+
+constexpr double gap = 4; // between cells and what stands beside them
+
+} // namespace
+
+QStringList dimensionLabels(int count) {
+    QStringList out;
+    out.reserve(count);
+    for (int i = 0; i < count; ++i)
+        out << QString::number(i);
+    return out;
+}
+
+PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabels, PanelShows shows) {
+    PanelRoom room;
+    const QFont font = sheet.font();
+    const double line = sheet.lineHeight(font);
+    // Up to 64 every label is written, however small; beyond, labels stay readable and are thinned.
+    const auto minPoint = [&](int count) { return count <= 64 ? 0.5 : 0.75 * sheet.pointSize(); };
+    if (shows.rows && !panel.rows.isEmpty()) {
+        room.rows = planLabels(Side::Left, panel.rows, font,
+                               {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice()});
+        room.left += room.rows.extent + gap;
+    }
+    if (shows.rows && !panel.rowTitle.isEmpty())
+        room.left += line + gap;
+    if (shows.cols && !panel.cols.isEmpty()) {
+        room.cols = planLabels(Side::Top, panel.cols, font,
+                               {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice()});
+        room.top += room.cols.extent + gap;
+    }
+    if (shows.cols && !panel.colTitle.isEmpty())
+        room.top += line + gap;
+    if (shows.title && !panel.title.isEmpty())
+        room.top += line + gap;
+    if (std::find(panel.emptyRows.begin(), panel.emptyRows.end(), true) != panel.emptyRows.end())
+        room.right = line + gap;
+    return room;
+}
+
+void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
+               PanelShows shows) {
+    const FigureTheme& theme = sheet.theme();
+    const QFont font = sheet.font(), bold = sheet.font(1, true);
+    const double line = sheet.lineHeight(font);
+    const QRectF area(topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount()));
+    sheet.cells(panel.picture, area, panel.numbers);
+
+    double y = area.top() - gap;
+    if (shows.cols && !panel.cols.isEmpty()) {
+        for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, y, area.left(), pitch.width(), area.left(),
+                                                    area.right(), figureDevice())) {
+            const QColor color = panel.markedCol == label.index ? theme.accent : theme.muted;
+            if (room.cols.turned)
+                sheet.textUp(label.rect, Qt::AlignLeft | Qt::AlignTop, room.cols.texts[label.index], room.cols.font,
+                             color);
+            else
+                sheet.text(label.rect, Qt::AlignLeft | Qt::AlignTop, room.cols.texts[label.index], room.cols.font,
+                           color);
+        }
+        y -= room.cols.extent + gap;
+    }
+    if (shows.cols && !panel.colTitle.isEmpty()) {
+        // A narrow matrix may be shorter than its axis title: the title then begins at the cells and runs on.
+        const double w = sheet.width(panel.colTitle, font);
+        const double x = w > area.width() ? area.left() : area.center().x() - w / 2;
+        sheet.text(QRectF(x, y - line, w + 1, line), Qt::AlignLeft, panel.colTitle, font, theme.muted);
+    }
+    if (shows.title && !panel.title.isEmpty()) {
+        y = (shows.cols ? area.top() - room.top : area.top() - gap - line) + line; // in one line with its neighbours
+        const double w = sheet.width(panel.title, bold);
+        sheet.text(QRectF(area.left(), y - line, w + 1, line), Qt::AlignLeft, panel.title, bold, theme.text);
+        if (!panel.note.isEmpty())
+            sheet.text(QRectF(area.left() + w + 6, y - line, sheet.width(panel.note, font) + 1, line), Qt::AlignLeft,
+                       panel.note, font, theme.muted);
+    }
+    double x = area.left() - gap;
+    if (shows.rows && !panel.rows.isEmpty()) {
+        for (const PlacedLabel& label : placeLabels(Side::Left, room.rows, x, area.top(), pitch.height(), area.top(),
+                                                    area.bottom(), figureDevice()))
+            sheet.text(label.rect, Qt::AlignLeft | Qt::AlignTop, room.rows.texts[label.index], room.rows.font,
+                       panel.markedRow == label.index ? theme.accent : theme.muted);
+        x -= room.rows.extent + gap;
+    }
+    if (shows.rows && !panel.rowTitle.isEmpty()) {
+        const double w = sheet.width(panel.rowTitle, font);
+        // Longer than the matrix is high: it ends with the cells and runs on beside the column labels.
+        const double bottom = w > area.height() ? area.bottom() : area.center().y() + w / 2;
+        sheet.textUp(QRectF(x - line, bottom - w - 0.5, line, w + 1), Qt::AlignLeft, panel.rowTitle, font, theme.muted);
+    }
+    for (int start : panel.bandStarts)
+        if (start > 0)
+            sheet.line({area.left() + start * pitch.width(), area.top()},
+                       {area.left() + start * pitch.width(), area.bottom()}, theme.text, 0.8);
+    for (std::size_t r = 0; r < panel.emptyRows.size(); ++r)
+        if (panel.emptyRows[r])
+            sheet.text(
+                QRectF(area.right() + gap, area.top() + static_cast<double>(r) * pitch.height(), line, pitch.height()),
+                Qt::AlignLeft | Qt::AlignVCenter, QStringLiteral("∅"),
+                room.rows.font.pointSizeF() > 0 && !room.rows.texts.isEmpty() ? room.rows.font : font, theme.text);
+    if (panel.markedRow)
+        sheet.frame(QRectF(area.left(), area.top() + *panel.markedRow * pitch.height(), area.width(), pitch.height()),
+                    theme.accent, 1);
+    if (panel.markedCol)
+        sheet.frame(QRectF(area.left() + *panel.markedCol * pitch.width(), area.top(), pitch.width(), area.height()),
+                    theme.accent, 1);
+    if (panel.markedRow && panel.markedCol)
+        sheet.frame(cellRect(area, panel.rowCount(), panel.colCount(), *panel.markedRow, *panel.markedCol),
+                    theme.accent, 2);
+}
+
+CutCount countCut(const CellPicture& picture) {
+    CutCount cut;
+    for (float v : picture.matrix().values())
+        if (const int side = picture.scale().cut(v); side != 0)
+            ++(side < 0 ? cut.below : cut.above);
+    return cut;
+}
+
+QString rangeNumber(double value) {
+    const QString text = QString::number(value, 'g', 4);
+    return text == QStringLiteral("-0") ? QStringLiteral("0") : text;
+}
+
+double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text,
+                    CutCount cut) {
+    const FigureTheme& theme = sheet.theme();
+    const QFont font = sheet.font();
+    const double line = sheet.lineHeight(font), thickness = 8;
+    const bool byRow = scale.curve().kind == Curve::Kind::Row;
+    const ValueRange& range = scale.range();
+    const QString low = !text.low.isEmpty()         ? text.low
+                        : byRow && scale.isSigned() ? QStringLiteral("−row max")
+                                                    : rangeNumber(range.lo);
+    const QString high = !text.high.isEmpty() ? text.high : byRow ? QStringLiteral("row max") : rangeNumber(range.hi);
+    const double lowWidth = sheet.width(low, font), highWidth = sheet.width(high, font);
+    const double barWidth =
+        std::clamp(width * 0.4, 40.0, std::max(40.0, std::min(180.0, width - lowWidth - highWidth - 32)));
+
+    // Each step is a number inside the range, painted by the cell painter: the bar cannot disagree with the cells.
+    constexpr int steps = 128;
+    Matrix ramp(1, steps);
+    for (int i = 0; i < steps; ++i)
+        ramp(0, i) = static_cast<float>(range.lo + (range.hi - range.lo) * i / (steps - 1));
+    const QRectF bar(topLeft.x() + lowWidth + 12, topLeft.y() + (line - thickness) / 2, barWidth, thickness);
+    if (sheet.paints()) {
+        CellStyle style;
+        style.hairline = QColor();
+        style.clipMarks = false;
+        paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale), bar, style);
+        sheet.painter()->setPen(Qt::NoPen);
+        const double middle = bar.center().y(), half = thickness / 2;
+        if (cut.below > 0) {
+            sheet.painter()->setBrush(QColor::fromRgb(scale.color(static_cast<float>(range.lo))));
+            sheet.painter()->drawPolygon(QPolygonF{QPointF(bar.left() - 1, middle - half),
+                                                   QPointF(bar.left() - 1, middle + half),
+                                                   QPointF(bar.left() - 7, middle)});
+        }
+        if (cut.above > 0) {
+            sheet.painter()->setBrush(QColor::fromRgb(scale.color(static_cast<float>(range.hi))));
+            sheet.painter()->drawPolygon(QPolygonF{QPointF(bar.right() + 1, middle - half),
+                                                   QPointF(bar.right() + 1, middle + half),
+                                                   QPointF(bar.right() + 7, middle)});
+        }
+    }
+    sheet.text(QRectF(topLeft, QSizeF(lowWidth + 1, line)), Qt::AlignLeft, low, font, theme.text);
+    sheet.text(QRectF(bar.right() + 12, topLeft.y(), highWidth + 1, line), Qt::AlignLeft, high, font, theme.text);
+
+    QString words = text.caption;
+    if (cut.below > 0)
+        words += QStringLiteral("; %1 below %2").arg(cut.below).arg(low);
+    if (cut.above > 0)
+        words += QStringLiteral("; %1 above %2").arg(cut.above).arg(high);
+    const double beside = bar.right() + 12 + highWidth + 16;
+    if (beside + sheet.width(words, font) <= topLeft.x() + width) {
+        sheet.text(QRectF(beside, topLeft.y(), topLeft.x() + width - beside, line), Qt::AlignLeft, words, font,
+                   theme.muted);
+        return line;
+    }
+    return line + 4 + sheet.paragraph(topLeft + QPointF(0, line + 4), width, words, font, theme.muted);
+}
+
+} // namespace headscope

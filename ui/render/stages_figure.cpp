@@ -1,0 +1,185 @@
+// The stages figure: one head's chain as one picture, in reading order: what goes in, how the weights come about, what
+// comes out. Every block has its own range, and says it.
+#include "ui/render/figure_parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+namespace {
+
+struct Block {
+    Panel panel;
+    Stage stage;
+    double share = 1;      // of the row's width
+    bool rowLabels = true; // the first block of a line, and where the row's tokens change
+};
+using Line = std::vector<Block>;
+
+std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const QFont& font) {
+    const auto block = [&](Stage stage, double share) {
+        Block b{stagePanel(trace, view, stage, font), stage, share};
+        b.panel.rowTitle.clear();
+        b.panel.colTitle.clear();
+        b.panel.title.clear();
+        if (!isTokenByToken(stage))
+            b.panel.cols.clear(); // dimension numbers say nothing here
+        b.panel.emptyRows.clear();
+        return b;
+    };
+    const bool cross = stageAvailable(trace, Stage::EmbeddingKey);
+    std::vector<Line> lines(3);
+    lines[0].push_back(block(Stage::Embedding, 1.6));
+    lines[0].push_back(block(Stage::Q, 1));
+    if (cross)
+        lines[0].push_back(block(Stage::EmbeddingKey, 1.6));
+    lines[0].push_back(block(Stage::K, 1));
+    lines[0].push_back(block(Stage::V, 1));
+    for (Stage s : {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights})
+        lines[1].push_back(block(s, 1));
+    lines[2].push_back(block(Stage::HeadOutput, 1));
+    if (stageAvailable(trace, Stage::Contribution))
+        lines[2].push_back(block(Stage::Contribution, 1.6));
+    for (Line& line : lines)
+        for (std::size_t i = 1; i < line.size(); ++i)
+            line[i].rowLabels = stageInfo(line[i].stage).rows != stageInfo(line[i - 1].stage).rows && cross;
+    return lines;
+}
+
+// The range under a block, small: lo, bar, hi.
+void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale) {
+    const QFont small = sheet.font(0.8);
+    const double line = sheet.lineHeight(small);
+    const QString lo = rangeNumber(scale.range().lo), hi = rangeNumber(scale.range().hi);
+    const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
+                 bar = std::min(width - loWidth - hiWidth - 8, 64.0);
+    sheet.text(QRectF(topLeft, QSizeF(loWidth + 1, line)), Qt::AlignLeft, lo, small, sheet.theme().muted);
+    if (bar >= 8) {
+        Matrix ramp(1, 64);
+        for (int i = 0; i < 64; ++i)
+            ramp(0, i) = static_cast<float>(scale.range().lo + (scale.range().hi - scale.range().lo) * i / 63);
+        if (sheet.paints()) {
+            CellStyle style;
+            style.hairline = QColor();
+            style.clipMarks = false;
+            paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale),
+                       QRectF(topLeft.x() + loWidth + 4, topLeft.y() + line / 2 - 2.5, bar, 5), style);
+        }
+        sheet.text(QRectF(topLeft.x() + loWidth + bar + 8, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi, small,
+                   sheet.theme().muted);
+    } else {
+        sheet.text(QRectF(topLeft.x() + loWidth, topLeft.y(), width - loWidth, line), Qt::AlignLeft,
+                   QStringLiteral(" … ") + hi, small, sheet.theme().muted);
+    }
+}
+
+} // namespace
+
+double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
+                        std::optional<double> height) {
+    const AttentionTrace& trace = *source.trace;
+    const View& view = spec.view;
+    const HeadIndex head = view.heads.front();
+    const std::vector<Line> lines = readLines(trace, view, sheet.font());
+    const double inner = width - 2 * figurePad, arrow = 24;
+    const QFont font = sheet.font(), bold = sheet.font(1, true), small = sheet.font(0.8);
+    const double text = sheet.lineHeight(font), smallText = sheet.lineHeight(small);
+
+    double y = figurePad;
+    const ModelConfig& config = trace.config();
+    y += drawHeading(sheet, {figurePad, y}, inner, spec,
+                     headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
+                     QStringLiteral("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
+                         .arg(trace.scenario.queries())
+                         .arg(trace.scenario.keys())
+                         .arg(config.dModel)
+                         .arg(config.dK)
+                         .arg(config.dV));
+
+    // Labels of rows take the same room in all lines, so that first blocks stand below each other.
+    const double maxLabel = 0.16 * inner;
+    const int n = trace.scenario.queries(), m = trace.scenario.keys(), longer = std::max(n, m);
+    double pitch = std::min(1.4 * text, 0.8 * inner / 4 / n); // squarish scores
+    pitch = std::max(pitch, std::min(2.0, 1.2 * inner / (3.0 * longer)));
+    const double header = 2 * text + 6, footer = 4 + smallText + 16;
+    double left = 0, colLabels = 0;
+    const auto measure = [&] {
+        left = colLabels = 0;
+        for (const Line& line : lines)
+            left = std::max(
+                left, roomFor(sheet, line[0].panel, {20, pitch}, {maxLabel, maxLabel}, {false, true, false}).left);
+        const double block = (inner - left - 3 * arrow) / 4;
+        colLabels =
+            roomFor(sheet, lines[1][0].panel, {block / m, pitch}, {maxLabel, maxLabel}, {false, false, true}).top;
+    };
+    measure();
+    if (height) {
+        const double fixed = y + 3 * (header + footer) + colLabels + figurePad;
+        const double rows = std::max(n, lines[0].back().panel.rowCount()) + 2.0 * n;
+        pitch = std::min(2 * text, (*height - fixed) / rows);
+        if (pitch <= 0.2)
+            refuseSize(spec);
+        measure();
+    }
+    for (const Line& line : lines) {
+        double shares = 0, labels = 0;
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            shares += line[i].share;
+            if (i > 0 && line[i].rowLabels)
+                labels += left;
+        }
+        // The last line keeps the measure of the first, or its few blocks would be swollen.
+        shares = std::max(shares, &line == &lines[1] ? 4.0 : 4.6);
+        const double unit = (inner - left - labels - arrow * (static_cast<double>(line.size()) - 1)) / shares;
+        if (unit < 12)
+            refuseSize(spec);
+        const bool tokens = &line == &lines[1];
+        const double cellsTop = y + header + (tokens ? colLabels : 0);
+        double x = figurePad, most = 0;
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            const Block& block = line[i];
+            if (i > 0) {
+                // An arrow where one thing becomes the next; Q, K and V stand side by side.
+                const Stage before = line[i - 1].stage;
+                const bool follows = before != Stage::Q && before != Stage::K;
+                const double middle = cellsTop + pitch * std::min(n, 6) / 2.0;
+                if (follows)
+                    sheet.arrow({x + 5, middle}, {x + arrow - 7, middle}, sheet.theme().muted);
+                x += arrow;
+            }
+            if (block.rowLabels)
+                x += left;
+            const StageInfo& info = stageInfo(block.stage);
+            const double w = unit * block.share;
+            const QSizeF cell(w / block.panel.colCount(), pitch);
+            const QString step = QStringLiteral("%1 %2").arg(info.step).arg(
+                QString::fromUtf8(info.stepName.data(), static_cast<qsizetype>(info.stepName.size())));
+            const QString symbol = QString::fromUtf8(info.symbol.data(), static_cast<qsizetype>(info.symbol.size()));
+            if (sheet.formulaWidth(step, bold) <= w + arrow - 4)
+                sheet.formula({x, y}, step, bold, sheet.theme().text);
+            const QString shape = shapeText(block.panel.picture->matrix());
+            const double symbolWidth = sheet.formulaWidth(symbol, font);
+            if (symbolWidth <= w + arrow - 4)
+                sheet.formula({x, y + text + 2}, symbol, font, sheet.theme().text);
+            if (symbolWidth + 8 + sheet.width(shape, small) <= w)
+                sheet.text(QRectF(x, y + text + 2, w, text), Qt::AlignRight | Qt::AlignVCenter, shape, small,
+                           sheet.theme().muted);
+            const PanelShows shows{false, block.rowLabels, tokens};
+            Panel panel = block.panel;
+            if (view.cell && isTokenByToken(block.stage) && view.cell->row < n && view.cell->col < m) {
+                panel.markedRow = view.cell->row;
+                panel.markedCol = view.cell->col;
+            }
+            const PanelRoom room = roomFor(sheet, panel, cell, {maxLabel, maxLabel}, shows);
+            drawPanel(sheet, panel, {x, cellsTop}, cell, room, shows);
+            const double bottom = cellsTop + pitch * panel.rowCount();
+            drawSmallBar(sheet, {x, bottom + 4}, w, panel.picture->scale());
+            most = std::max(most, bottom);
+            x += w;
+        }
+        y = most + footer;
+    }
+    return y - 16 + figurePad;
+}
+
+} // namespace headscope

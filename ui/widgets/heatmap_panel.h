@@ -1,0 +1,45 @@
+// HeatmapPanel: the shown stage of the shown head in a HeatmapView. Makes the view's contents from a trace in the
+// background and passes pins on to the workspace. Not here: drawing (HeatmapView), colours (ui/render).
+#pragma once
+
+#include <QWidget> // first: moc cannot read <compare> before a Qt header
+
+#include "core/attention/trace.h"
+#include "ui/latest_wins.h"
+#include "ui/widgets/heatmap_view.h"
+
+class QLabel;
+class QStackedLayout;
+
+namespace headscope {
+
+class Workspace;
+
+// Pure. Throws InputError when the matrix would have more than mostHeatmapCells.
+HeatmapContents heatmapContents(const AttentionTrace& trace, const View& view);
+inline constexpr std::int64_t mostHeatmapCells = 4096LL * 4096;
+
+class HeatmapPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit HeatmapPanel(Workspace& workspace, QWidget* parent = nullptr);
+    HeatmapView* view() { return m_view; }
+
+signals:
+    void described(const QString& cell); // under the pointer or the keyboard's cell; empty for none
+
+protected:
+    void showEvent(QShowEvent* event) override;
+
+private:
+    void refresh();
+    void pin(std::optional<CellRef> cell);
+
+    Workspace& m_workspace;
+    HeatmapView* m_view;
+    QLabel* m_problem;
+    QStackedLayout* m_layers;
+    LatestWins<HeatmapContents> m_jobs;
+};
+
+} // namespace headscope
