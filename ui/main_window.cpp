@@ -167,7 +167,7 @@ void MainWindow::sizeDocks() {
     const int heads = std::clamp(60 + 40 * m_workspace->scenario().model->config().layers,
                                  m_headsDock->minimumSizeHint().height() + 8, room / 2);
     resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
-    resizeDocks({m_inspectorDock, m_editDock}, {room * 55 / 100, room * 45 / 100}, Qt::Vertical);
+    resizeDocks({m_inspectorDock, m_editDock}, {room * 60 / 100, room * 40 / 100}, Qt::Vertical);
 }
 
 QAction* MainWindow::add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,

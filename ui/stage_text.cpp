@@ -6,6 +6,8 @@
 #include <QRegularExpression>
 #include <QTextLayout>
 
+#include <cmath>
+
 namespace headscope {
 
 QString fromUtf8(std::string_view text) {
@@ -96,9 +98,11 @@ QString stageSizes(const Scenario& scenario, Stage stage) {
 }
 
 QString scaleText(const Scenario& scenario) {
-    if (scenario.rules.none() && scenario.scale.kind == Scale::Kind::SqrtDk)
-        return QStringLiteral("÷ √%1").arg(scenario.model->config().dK);
-    return QStringLiteral("× %1").arg(scaleFactor(scenario), 0, 'g', 3);
+    const int dK = scenario.model->config().dK;
+    const double factor = scaleFactor(scenario);
+    if (scenario.scale.kind == Scale::Kind::SqrtDk && std::abs(factor * std::sqrt(dK) - 1) < 1e-9)
+        return QStringLiteral("÷ √%1").arg(dK);
+    return QStringLiteral("× %1").arg(factor, 0, 'g', 3);
 }
 
 QString stepSubtitle(const Scenario& scenario, int step) {

@@ -1,6 +1,8 @@
 // The window as a person uses it: typing, choosing, editing, undoing, saving. Every test states a law.
 #include "core/attention/head_stages.h"
 #include "ui/copying.h"
+#include "ui/dialogs/export_dialog.h"
+#include "ui/dialogs/model_dialog.h"
 #include "ui/document_session.h"
 #include "ui/latest_wins.h"
 #include "ui/main_window.h"
@@ -15,8 +17,11 @@
 #include "ui/widgets/status_line.h"
 
 #include <QAbstractItemModelTester>
+#include <QDialogButtonBox>
+#include <QFile>
 #include <QImage>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -255,6 +260,32 @@ private slots:
         const SharedMatrix weights =
             stageMatrix(*window->workspace().trace(), LayerIndex{0}, HeadIndex{0}, Stage::Weights);
         QCOMPARE(lines[3].split(u'\t')[2].toFloat(), (*weights)(2, 1));
+    }
+
+    void theExportDialogWritesWhatItShows() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("figure.pdf"));
+        const auto window = shownWindow(firstDocument());
+        ExportDialog dialog(figureSource(window->workspace()), figureSpec(window->workspace()));
+        dialog.show();
+        waitUntilSettled();
+        dialog.write(path);
+        waitUntilSettled();
+        QCOMPARE(dialog.result(), static_cast<int>(QDialog::Accepted));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(file.read(5) == "%PDF-");
+    }
+
+    void impossibleToySizesAreNamedBeforeTheyAreUsed() {
+        ModelSource source;
+        source.name = "toy";
+        source.toy.dModel = 10;
+        source.toy.heads = 4;
+        ModelDialog dialog(source);
+        dialog.show();
+        QVERIFY(!dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok)->isEnabled());
+        QVERIFY(dialog.source() == source);
     }
 
     void aScreenshotIsTheSizeTimesTheScale() {

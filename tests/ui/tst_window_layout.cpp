@@ -5,6 +5,8 @@
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/status_line.h"
 
 #include <QAbstractButton>
 #include <QAbstractScrollArea>
@@ -100,6 +102,22 @@ void checkTree(const QWidget& window) {
     }
 }
 
+Document documentOfLength(int tokens) {
+    Document document = firstDocument();
+    if (tokens > 6)
+        document.scenario =
+            withTexts(document.scenario, toUtf8(QStringLiteral("The cat sat on ").repeated(tokens / 4)), std::nullopt);
+    return document;
+}
+
+void showWindow(MainWindow& window, QSize size, bool dark, bool projector) {
+    window.setLook(dark, projector);
+    window.resize(size);
+    window.show();
+    waitUntilSettled();
+    QCOMPARE(window.size(), size);
+}
+
 } // namespace
 
 class TestWindowLayout : public QObject {
@@ -124,16 +142,8 @@ private slots:
         QFETCH(const int, tokens);
         QFETCH(const bool, dark);
         QFETCH(const bool, projector);
-        Document document = firstDocument();
-        if (tokens > 6)
-            document.scenario = withTexts(document.scenario,
-                                          toUtf8(QStringLiteral("The cat sat on ").repeated(tokens / 4)), std::nullopt);
-        MainWindow window(document, false);
-        window.setLook(dark, projector);
-        window.resize(size);
-        window.show();
-        waitUntilSettled();
-        QCOMPARE(window.size(), size);
+        MainWindow window(documentOfLength(tokens), false);
+        showWindow(window, size, dark, projector);
         for (const Stage stage : {Stage::Weights, Stage::Q, Stage::ProjectionK, Stage::Concat, Stage::Norms}) {
             View view = window.workspace().view();
             view.stage = stage;
@@ -141,6 +151,23 @@ private slots:
             waitUntilSettled();
             checkTree(window);
         }
+    }
+
+    void aMessageAndASecondTextLeaveTheWindowWhole() {
+        Document document = documentOfLength(6);
+        ModelSource toy;
+        toy.name = "toy";
+        document.scenario = withModel(document.scenario, toy);
+        MainWindow window(document, false);
+        showWindow(window, QSize(1366, 768), false, false);
+        window.sentenceBar().setSecondText(true);
+        waitUntilSettled();
+        emit window.workspace().failed(
+            QStringLiteral("The mask has 5 x 5 cells and the texts have 6 x 6 tokens; choose another mask."));
+        waitUntilSettled();
+        QVERIFY(!window.messages().sentence().isEmpty());
+        QCOMPARE(window.size(), QSize(1366, 768));
+        checkTree(window);
     }
 };
 

@@ -12,6 +12,7 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <limits>
 
 namespace headscope {
@@ -74,7 +75,8 @@ void ModelDialog::setFields(const ToyOptions& toy) {
     m_dK->setValue(toy.dK.value_or(0));
     m_dV->setValue(toy.dV.value_or(0));
     m_layers->setValue(toy.layers);
-    m_seed->setValue(static_cast<int>(toy.seed));
+    m_largeSeed = toy.seed;
+    m_seed->setValue(static_cast<int>(std::min<std::uint64_t>(toy.seed, std::numeric_limits<int>::max())));
     m_position->setCurrentIndex(m_position->findData(static_cast<int>(toy.position)));
     m_bias->setChecked(toy.bias);
     m_residual->setChecked(toy.residual);
@@ -92,7 +94,10 @@ ToyOptions ModelDialog::options() const {
     toy.dK = unlessAuto(m_dK);
     toy.dV = unlessAuto(m_dV);
     toy.layers = m_layers->value();
-    toy.seed = static_cast<std::uint64_t>(m_seed->value());
+    // A seed that is larger than the field can show stays as long as nobody turns it.
+    const bool untouched =
+        m_largeSeed > static_cast<std::uint64_t>(m_seed->maximum()) && m_seed->value() == m_seed->maximum();
+    toy.seed = untouched ? m_largeSeed : static_cast<std::uint64_t>(m_seed->value());
     toy.position = static_cast<Position>(m_position->currentData().toInt());
     toy.bias = m_bias->isChecked();
     toy.residual = m_residual->isChecked();

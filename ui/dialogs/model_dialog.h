@@ -32,6 +32,7 @@ private:
     QLabel* m_verdict;
     QDialogButtonBox* m_buttons;
     bool m_cross = false;
+    std::uint64_t m_largeSeed = 0; // as opened
 };
 
 } // namespace headscope

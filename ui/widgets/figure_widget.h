@@ -30,7 +30,7 @@ private:
     Workspace& m_workspace;
     QImage m_picture;
     double m_ratio = 0; // 0: the screen's
-    QString m_problem; // why there is no picture
+    QString m_problem;  // why there is no picture
     LatestWins<QImage> m_jobs;
 };
 

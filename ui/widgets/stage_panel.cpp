@@ -34,6 +34,7 @@ StagePanel::StagePanel(Workspace& workspace, QWidget* parent) : QWidget(parent),
     m_what = new QLabel;
     m_what->setObjectName(QStringLiteral("muted"));
     m_what->setWordWrap(true);
+    m_what->setTextFormat(Qt::RichText);
     column->addWidget(m_what);
     createPictures();
     column->addWidget(m_pictures, 1);
@@ -118,7 +119,10 @@ void StagePanel::refreshText() {
                QStringLiteral(". ") + what;
     else
         what = tr("all heads, L%1: ").arg(view.layer.value) + sizes + QStringLiteral(". ") + what;
-    m_what->setText(what);
+    for (const RuleInfo& rule : ruleTable())
+        if (has(scenario.rules, rule.rule))
+            what = tr("Wrong on purpose (%1). ").arg(fromUtf8(rule.title)) + what;
+    m_what->setText(richFormula(what));
     m_figures->button(static_cast<int>(view.figure))->setChecked(true);
     refreshStageButtons();
 }

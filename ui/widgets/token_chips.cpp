@@ -23,6 +23,7 @@ ChipStrip::ChipStrip(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Tokens"));
     setAccessibleDescription(tr("Left and right choose the token whose row is pinned"));
+    layOut(); // as high as one row from the start: the window takes its size from it
 }
 
 void ChipStrip::setChips(QList<Chip> queries, QList<Chip> keys, int pinnedQuery, int pinnedKey) {
