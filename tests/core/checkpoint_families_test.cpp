@@ -19,7 +19,7 @@ class IdsOnly final : public Tokenizer {
 public:
     std::string name() const override { return "ids"; }
     TokenSequence tokenize(std::string_view) const override { throw InputError("ids only"); }
-    Token tokenOf(std::int64_t id) const override { return {.id = id, .piece = std::to_string(id)}; }
+    Token tokenOf(std::int64_t id) const override { return {.id = id, .piece = std::to_string(id), .text = std::to_string(id)}; }
 };
 
 Scenario scenarioOf(const SharedModel& model, const std::vector<std::int64_t>& ids, const std::vector<int>& segments) {
@@ -90,8 +90,9 @@ TEST_P(Family, GivesTheNumbersOfTheReference) {
         const std::vector<float> hidden = array("hidden"), logits = array("logits");
         EXPECT_LE(difference(t->hidden->values(), hidden, largestFinite(hidden)), 1e-4) << "hidden";
         ASSERT_EQ(model->transformer()->output.has_value(), !logits.empty());
-        if (!logits.empty())
+        if (!logits.empty()) {
             EXPECT_LE(difference(logitsOf(*t).values(), logits, largestFinite(logits)), 1e-4) << "logits";
+        }
     }
 }
 
