@@ -1,5 +1,5 @@
-// Tokenizer: text -> TokenSequence, a pure function. Word tokenizers live here; subword tokenizers will implement the
-// same interface. Called by: opening a scenario, the sentence bar, `headscope tokens`.
+// Tokenizer: text -> TokenSequence, a pure function. Word tokenizers are made here, subword tokenizers by
+// load_tokenizer.h. Called by: opening a scenario, the sentence bar, `headscope tokens`.
 #pragma once
 
 #include "core/text/token.h"
@@ -8,6 +8,13 @@
 #include <string_view>
 
 namespace headscope {
+
+// What to tokenize: one text or two, with or without the special tokens that the model's own template adds.
+struct TokenizerInput {
+    std::string_view text;
+    std::optional<std::string_view> pair{}; // a second segment
+    bool addSpecial = true;
+};
 
 class Tokenizer {
 public:
@@ -18,6 +25,15 @@ public:
     // The token of an id as it is. Word models without a vocabulary name it by its number. Throws InputError when
     // unknown.
     virtual Token tokenOf(std::int64_t id) const = 0;
+
+    // As tokenize, with the choices of `input`. Ranges count the bytes of the token's own text. Word tokenizers take
+    // one text and throw InputError on a pair.
+    virtual TokenSequence encode(const TokenizerInput& input) const;
+    // Empty: no such piece, or no vocabulary.
+    virtual std::optional<std::int64_t> idOf(std::string_view piece) const;
+    virtual std::size_t vocabularySize() const; // pieces; 0: any word is one
+    // The text that ids stand for, special tokens left out: what a decoder wrote. Throws InputError on an unknown id.
+    virtual std::string textOf(const std::vector<std::int64_t>& ids) const;
 };
 
 // Words and single punctuation marks (ICU word boundaries, spaces dropped), case kept, nothing added; id = order of

@@ -104,6 +104,28 @@ private:
 
 } // namespace
 
+TokenSequence Tokenizer::encode(const TokenizerInput& input) const {
+    if (input.pair)
+        throw InputError("this model's tokenizer takes one text, not a pair: leave the second text out");
+    return tokenize(input.text);
+}
+
+std::optional<std::int64_t> Tokenizer::idOf(std::string_view) const {
+    return std::nullopt;
+}
+
+std::size_t Tokenizer::vocabularySize() const {
+    return 0;
+}
+
+std::string Tokenizer::textOf(const std::vector<std::int64_t>& ids) const {
+    std::string out;
+    for (const std::int64_t id : ids)
+        if (const Token token = tokenOf(id); !token.special)
+            out += (out.empty() ? "" : " ") + token.text;
+    return out;
+}
+
 std::shared_ptr<const Tokenizer> makeWordTokenizer(std::vector<std::string> vocabulary) {
     return std::make_shared<const WordTokenizer>(std::move(vocabulary));
 }
