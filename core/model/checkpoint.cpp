@@ -251,7 +251,10 @@ private:
             c.ropeDims = count("rope_dims", 2, c.dK);
         if (c.ropeDims < 2 || c.ropeDims > c.dK || c.ropeDims % 2 != 0)
             fail("rotary dimensions", "an even number from 2 to d_k " + std::to_string(c.dK), std::to_string(c.ropeDims));
-        if (m_from.ropeFrequencyFactors.empty())
+        if (const double factor = number("rope_factor", 0); factor > 0)
+            for (int i = 0; i < c.ropeDims / 2; ++i)
+                c.ropeFrequencies.push_back(std::pow(c.ropeTheta, -2.0 * i / c.ropeDims) / factor);
+        if (m_from.ropeFrequencyFactors.empty() || !c.ropeFrequencies.empty())
             return;
         if (static_cast<int>(m_from.ropeFrequencyFactors.size()) != c.ropeDims / 2)
             fail("rope scaling", std::to_string(c.ropeDims / 2) + " factors", std::to_string(m_from.ropeFrequencyFactors.size()));
@@ -407,6 +410,12 @@ SharedModel buildModel(const CheckpointConfig& from, const TensorFile& tensors, 
         layers.push_back(builder.attention(c, l));
     TableEmbedding embedding = builder.embedding(c);
     c.vocabulary = embedding.token->rows();
+    // Encoders with a segment table join two texts; RoBERTa's has one row and still joins them.
+    if (!c.causal && (embedding.segment || from.family == "distilbert"))
+        c.pair = PairUse::SecondSegment;
+    if (tokenizer->vocabularySize() > static_cast<std::size_t>(c.vocabulary))
+        c.notes.push_back("the tokenizer knows " + std::to_string(tokenizer->vocabularySize()) +
+                          " pieces, the token table has " + std::to_string(c.vocabulary) + " rows");
     auto transformer = std::make_shared<Transformer>(builder.transformer(c));
     transformer->output = builder.output(c, embedding.token);
     return std::make_shared<const Model>(c, std::move(layers), std::move(tokenizer), makeTableEmbedder(std::move(embedding)),

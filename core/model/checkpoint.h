@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/model/builtin.h"
+#include "core/model/gguf.h"
 #include "core/model/tensor_file.h"
 
 #include <map>
@@ -24,9 +25,18 @@ CheckpointConfig parseConfigJson(std::string_view json, const std::string& file)
 SharedModel buildModel(const CheckpointConfig& config, const TensorFile& tensors, std::shared_ptr<const Tokenizer> tokenizer,
                        const std::string& name);
 
+CheckpointConfig configOfGguf(const GgufFile& file); // from the metadata; throws LoadError
+
 CheckpointConfig openFolderConfig(const std::string& folder); // config.json
 
 // All tensors of a folder: model.safetensors, or the shards of model.safetensors.index.json, as one.
 std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder);
+
+// The tokenizer inside a GGUF file. Throws LoadError.
+std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file);
+
+// source.name: a folder with config.json, or a GGUF file that `gguf` has read. Throws LoadError.
+OpenedModel openFolder(ModelSource source);
+OpenedModel openGguf(ModelSource source, const GgufFile& gguf);
 
 } // namespace headscope

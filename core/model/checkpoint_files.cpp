@@ -1,5 +1,10 @@
-// The files of a hub folder: config.json, tokenizer, and the tensors in one file or in several with an index.
+// Where a checkpoint's parts are: in a hub folder (config.json, tokenizer, tensors in one file or in several with an
+// index), or all in one GGUF file.
 #include "core/model/checkpoint.h"
+
+#include "core/tensor/sha256.h"
+#include "core/text/gguf_vocabulary.h"
+#include "core/text/load_tokenizer.h"
 
 #include <nlohmann/json.hpp>
 
@@ -94,6 +99,82 @@ CheckpointConfig openFolderConfig(const std::string& folder) {
         throw LoadError(folder, "config.json", "the model's sizes in this file", "no such file",
                         "copy it from where the model comes from");
     return parseConfigJson(readText(path), path.string());
+}
+
+CheckpointConfig configOfGguf(const GgufFile& file) {
+    CheckpointConfig c;
+    c.file = file.path();
+    c.gguf = true;
+    c.family = file.text("general.architecture").value_or("");
+    if (c.family.empty())
+        throw LoadError(c.file, "general.architecture", "the name of an architecture", "nothing");
+    const auto take = [&](const char* meaning, const char* key) {
+        if (const auto value = file.number(c.family + "." + key))
+            c.numbers[meaning] = *value;
+    };
+    take("layers", "block_count");
+    take("d_model", "embedding_length");
+    take("heads", "attention.head_count");
+    take("kv_heads", "attention.head_count_kv");
+    take("head_dim", "attention.key_length");
+    take("norm_epsilon", "attention.layer_norm_epsilon");
+    take("norm_epsilon", "attention.layer_norm_rms_epsilon");
+    take("positions", "context_length");
+    take("rope_theta", "rope.freq_base");
+    take("rope_dims", "rope.dimension_count");
+    take("sliding_window", "attention.sliding_window");
+    const std::string scaling = file.text(c.family + ".rope.scaling.type").value_or("none");
+    if (scaling != "none" && scaling != "linear")
+        throw LoadError(c.file, c.family + ".rope.scaling.type", "none or linear", scaling);
+    if (const auto factor = file.number(c.family + ".rope.scaling.factor"); factor && scaling == "linear")
+        c.numbers["rope_factor"] = *factor;
+    if (const TensorEntry* factors = file.find("rope_freqs.weight")) // Llama 3.1: one factor a pair
+        for (const float f : file.read(*factors))
+            c.ropeFrequencyFactors.push_back(f);
+    return c;
+}
+
+std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file) {
+    const std::string at = "tokenizer.ggml.";
+    const auto id = [&](const char* key) -> std::optional<std::int64_t> {
+        const auto value = file.number(at + key);
+        return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+    };
+    const auto flag = [&](const char* key) -> std::optional<bool> {
+        const auto value = file.number(at + key);
+        return value ? std::optional(*value != 0) : std::nullopt;
+    };
+    GgufVocabulary v;
+    v.model = file.text(at + "model").value_or("");
+    v.pre = file.text(at + "pre").value_or("");
+    v.tokens = file.texts(at + "tokens");
+    for (const double score : file.numbers(at + "scores"))
+        v.scores.push_back(static_cast<float>(score));
+    for (const double type : file.numbers(at + "token_type"))
+        v.types.push_back(static_cast<std::int32_t>(type));
+    v.merges = file.texts(at + "merges");
+    v.bos = id("bos_token_id"), v.eos = id("eos_token_id"), v.unknown = id("unknown_token_id");
+    v.sep = id("seperator_token_id"), v.cls = id("cls_token_id"); // spelled so in the format
+    v.pad = id("padding_token_id"), v.mask = id("mask_token_id");
+    v.addBos = flag("add_bos_token"), v.addEos = flag("add_eos_token"), v.addSpacePrefix = flag("add_space_prefix");
+    return makeGgufTokenizer(std::move(v), file.path());
+}
+
+OpenedModel openFolder(ModelSource source) {
+    const std::string& folder = source.name;
+    const CheckpointConfig config = openFolderConfig(folder);
+    const auto tensors = openFolderTensors(folder);
+    SharedModel model = buildModel(config, *tensors, loadTokenizer(folder), fs::path(folder).filename().string());
+    const fs::path single = fs::path(folder) / "model.safetensors";
+    source.sha256 = sha256OfFile(fs::exists(single) ? single.string() : config.file);
+    return {std::move(source), std::move(model), nullptr, nullptr};
+}
+
+OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
+    SharedModel model =
+        buildModel(configOfGguf(gguf), gguf, tokenizerOfGguf(gguf), fs::path(source.name).filename().string());
+    source.sha256 = sha256OfFile(source.name);
+    return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
 } // namespace headscope

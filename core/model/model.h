@@ -26,6 +26,9 @@ enum class BlockForm { Attention, PostNorm, PreNorm, Parallel };
 enum class Norm { Layer, Rms };
 enum class Activation { Gelu, GeluTanh, Relu, Silu };
 
+// What a second text is to a model.
+enum class PairUse { None, KeyText, SecondSegment };
+
 struct ModelConfig {
     std::string name;   // "toy", "patterns", or the file's name
     std::string family; // "toy", "patterns", "worked-example", "attention module"
@@ -49,6 +52,7 @@ struct ModelConfig {
     int vocabulary = 0;   // 0: words are not numbered by the model
     bool causal = false;                // the model's own mask
     bool cross = false;                 // queries from one text, keys and values from another
+    PairUse pair = PairUse::None;
     bool residual = true;               // layer input + output is the next layer's input
     float softcap = 0.0F;               // scores become cap * tanh(score / cap) after the mask; 0 is none
     int maxTokens = 16384;              // a longer text is refused with both numbers
