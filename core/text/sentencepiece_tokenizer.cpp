@@ -30,9 +30,9 @@ public:
     Message(std::string_view bytes, const std::string& file, std::string entry)
         : m_bytes(bytes), m_file(&file), m_entry(std::move(entry)) {}
 
-    // Calls visit(field, bytes) for every field of type 2, visitNumber(field, value) for varints.
-    template<class Visit, class VisitNumber>
-    void each(const Visit& visit, const VisitNumber& visitNumber) {
+    // Calls visit(field, bytes) for every field of type 2 and passes over the others.
+    template<class Visit>
+    void each(const Visit& visit) {
         while (m_at < m_bytes.size()) {
             const std::uint64_t key = varint();
             const std::uint64_t field = key >> 3;
@@ -40,7 +40,7 @@ public:
                 fail("field numbers from 1", "0");
             switch (key & 7) {
             case 0:
-                visitNumber(field, varint());
+                varint();
                 break;
             case 1:
                 take(8);
@@ -106,28 +106,30 @@ void checkPiece(std::string_view piece, const std::string& file, const std::stri
     }
 }
 
+void checkNormalizer(std::string_view bytes, const std::string& file, const std::string& entry) {
+    Message(bytes, file, entry).each([&](std::uint64_t field, std::string_view map) {
+        if (field == precompiledCharsMap && !map.empty())
+            CharsMap(map, file, entry + ".precompiled_charsmap");
+    });
+}
+
 void checkModel(std::string_view bytes, const std::string& file) {
-    const auto ignore = [](auto&&...) {};
     std::size_t count = 0;
-    Message(bytes, file, "")
-        .each(
-            [&](std::uint64_t field, std::string_view inner) {
-                if (field == pieces) {
-                    Message(inner, file, "piece " + std::to_string(count++)).each(ignore, ignore);
-                } else if (field == trainerSpec) {
-                    Message(inner, file, "trainer_spec").each(ignore, ignore);
-                } else if (field == normalizerSpec || field == denormalizerSpec) {
-                    const std::string entry = field == normalizerSpec ? "normalizer_spec" : "denormalizer_spec";
-                    Message(inner, file, entry)
-                        .each(
-                            [&](std::uint64_t part, std::string_view map) {
-                                if (part == precompiledCharsMap && !map.empty())
-                                    CharsMap(map, file, entry + ".precompiled_charsmap");
-                            },
-                            ignore);
-                }
-            },
-            ignore);
+    Message(bytes, file, "").each([&](std::uint64_t field, std::string_view inner) {
+        if (field == pieces) {
+            const std::string entry = "piece " + std::to_string(count++);
+            Message(inner, file, entry).each([&](std::uint64_t part, std::string_view piece) {
+                if (part == pieceText)
+                    checkPiece(piece, file, entry);
+            });
+        } else if (field == trainerSpec) {
+            Message(inner, file, "trainer_spec").each([](std::uint64_t, std::string_view) {});
+        } else if (field == normalizerSpec) {
+            checkNormalizer(inner, file, "normalizer_spec");
+        } else if (field == denormalizerSpec) {
+            checkNormalizer(inner, file, "denormalizer_spec");
+        }
+    });
     if (count == 0)
         throw LoadError(file, "", "a SentencePiece model with pieces", std::to_string(bytes.size()) + " bytes without");
 }
