@@ -441,7 +441,7 @@ private:
     ModelConfig makeConfig(const OpenedModel& opened) {
         ModelConfig c;
         c.name = std::filesystem::path(m_file.path()).filename().string();
-        c.family = "attention module";
+        c.family = attentionModuleFamily;
         c.dModel = m_weights.wQ->rows();
         c.dModelKey = m_weights.wK->rows();
         if (m_weights.wV->rows() != c.dModelKey)
@@ -453,6 +453,7 @@ private:
         c.kvHeads = m_weights.wK->cols() / c.dK;
         c.dV = m_weights.wV->cols() / c.kvHeads;
         c.dOut = m_weights.wO ? m_weights.wO->cols() : c.heads * c.dV;
+        c.pair = PairUse::KeyText;
         c.cross = m_source.cross || opened.y || c.dModelKey != c.dModel;
         c.residual = false;
         c.notes.push_back(std::string(m_found.form->what) + (m_found.perHead ? ", one set per head" : "") +
