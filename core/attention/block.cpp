@@ -15,11 +15,14 @@ SharedMatrix normalized(const SharedMatrix& x, const NormWeights& w, Norm norm, 
 
 static double activation(double x, Activation a) {
     switch (a) {
-    case Activation::Gelu: return 0.5 * x * (1.0 + std::erf(x * std::numbers::sqrt2 / 2.0));
+    case Activation::Gelu:
+        return 0.5 * x * (1.0 + std::erf(x * std::numbers::sqrt2 / 2.0));
     case Activation::GeluTanh: // Hendrycks and Gimpel 2016
         return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-    case Activation::Relu: return x > 0 ? x : 0;
-    case Activation::Silu: return x / (1.0 + std::exp(-x));
+    case Activation::Relu:
+        return x > 0 ? x : 0;
+    case Activation::Silu:
+        return x / (1.0 + std::exp(-x));
     }
     return x;
 }

@@ -1,5 +1,5 @@
-// What a transformer layer does beside its attention: norms and the MLP. Called by the tracer; sums in double, rounded to
-// float once per step, like the reference backend.
+// What a transformer layer does beside its attention: norms and the MLP. Called by the tracer; sums in double, rounded
+// to float once per step, like the reference backend.
 #pragma once
 
 #include "core/backend/backend.h"

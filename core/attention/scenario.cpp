@@ -38,8 +38,7 @@ TokenSequence numberedRows(const Matrix& x) {
 void requireVisible(std::string_view text, const char* option) {
     requireUtf8(text, std::string("the text of --") + option);
     if (!hasVisibleCharacter(text))
-        throw InputError(std::string("the text of --") + option +
-                         " has no visible character: type at least one word");
+        throw InputError(std::string("the text of --") + option + " has no visible character: type at least one word");
 }
 
 // second: the other text of the same sequence, for models that join two segments.
@@ -222,11 +221,9 @@ Scenario makeScenario(ScenarioRequest r) {
     s.x = r.x ? r.x : opened.x;
     s.y = r.y ? r.y : opened.y;
     if (s.x && (r.text || r.ids))
-        unusedOption(s.source, r.text ? "--text" : "--ids",
-                     r.x ? "--x gives the queries" : "the file has its own X");
+        unusedOption(s.source, r.text ? "--text" : "--ids", r.x ? "--x gives the queries" : "the file has its own X");
     if (s.y && pairGiven)
-        unusedOption(s.source, r.pair ? "--pair" : "--pair-ids",
-                     r.y ? "--y gives the keys" : "the file has its own Y");
+        unusedOption(s.source, r.pair ? "--pair" : "--pair-ids", r.y ? "--y gives the keys" : "the file has its own Y");
     if (!r.text && !r.ids && s.source.name == "worked-example")
         r.text = std::string(workedExampleText());
     if (!s.x && !r.text && !r.ids)

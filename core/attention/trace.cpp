@@ -13,8 +13,8 @@ namespace headscope {
 
 namespace {
 
-// Rotary positions (Su et al. 2021) on half-split pairs: in every head the columns c and c + dims/2 of the first `dims` turn by
-// position * theta^(-2c/dims).
+// Rotary positions (Su et al. 2021) on half-split pairs: in every head the columns c and c + dims/2 of the first `dims`
+// turn by position * theta^(-2c/dims).
 SharedMatrix rotated(const SharedMatrix& all, const ModelConfig& config) {
     Matrix out = *all;
     const int dims = config.ropeDims > 0 ? config.ropeDims : config.dK, half = dims / 2;
@@ -125,7 +125,9 @@ private:
         const BlockWeights& b = block(l);
         const SharedMatrix attended = share(sum(*t.stream, *t.output));
         const auto mlp = [&](const SharedMatrix& x) { return feedForward(m_backend, *x, b, c.activation); };
-        const auto normed = [&](const SharedMatrix& x, const NormWeights& w) { return normalized(x, w, c.norm, c.normEpsilon); };
+        const auto normed = [&](const SharedMatrix& x, const NormWeights& w) {
+            return normalized(x, w, c.norm, c.normEpsilon);
+        };
         if (c.block == BlockForm::PostNorm) {
             const SharedMatrix middle = normed(attended, b.norm1);
             return normed(share(sum(*middle, mlp(middle))), b.norm2);

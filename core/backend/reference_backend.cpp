@@ -53,7 +53,9 @@ public:
     std::string name() const override { return "cpu"; }
     std::string description() const override { return "CPU reference (Eigen, sums in double, one thread)"; }
 
-    Matrix linear(MatrixView x, MatrixView w, const Matrix* bias) const override { return headscope::linear(x, w, bias); }
+    Matrix linear(MatrixView x, MatrixView w, const Matrix* bias) const override {
+        return headscope::linear(x, w, bias);
+    }
 
     HeadRows attend(const HeadProblem& p, int begin, int end, HeadWanted wanted) const override {
         const int m = p.k.rows;

@@ -70,8 +70,8 @@ public:
                 m_prefix = prefix;
                 return;
             }
-        throw LoadError(tensors.path(), std::string(names.token) + ".weight", "the token table of a " + config.family + " model",
-                        "no such tensor");
+        throw LoadError(tensors.path(), std::string(names.token) + ".weight",
+                        "the token table of a " + config.family + " model", "no such tensor");
     }
 
     ModelConfig config(const std::string& name) const {
@@ -173,7 +173,8 @@ public:
         return e;
     }
 
-    // Decoders have one always (tied to the token table where there is none of its own); encoders only with a masked-LM head.
+    // Decoders have one always (tied to the token table where there is none of its own); encoders only with a masked-LM
+    // head.
     std::optional<OutputLayer> output(const ModelConfig& c, const SharedMatrix& tokens) const {
         OutputLayer o;
         for (const std::string_view n : m_names.output)
@@ -222,7 +223,9 @@ private:
         const auto it = m_from.strings.find("activation");
         const std::string a = it == m_from.strings.end() ? "" : it->second;
         if (a.empty())
-            return m_names.norm == Norm::Rms ? Activation::Silu : m_names.causal ? Activation::GeluTanh : Activation::Gelu;
+            return m_names.norm == Norm::Rms ? Activation::Silu
+                   : m_names.causal          ? Activation::GeluTanh
+                                             : Activation::Gelu;
         if (a == "gelu")
             return Activation::Gelu;
         if (a == "gelu_new" || a == "gelu_pytorch_tanh" || a == "gelu_fast")
@@ -239,8 +242,9 @@ private:
         if (tableThere) {
             c.position = Position::Learned;
             const TensorEntry* entry = m_tensors.find(name(m_names.position) + ".weight");
-            c.maxTokens = static_cast<int>(std::min<std::int64_t>(entry->shape.empty() ? 0 : entry->shape[0], 1 << 30)) -
-                          m_names.positionOffset;
+            c.maxTokens =
+                static_cast<int>(std::min<std::int64_t>(entry->shape.empty() ? 0 : entry->shape[0], 1 << 30)) -
+                m_names.positionOffset;
             return;
         }
         c.position = Position::Rope;
@@ -250,14 +254,16 @@ private:
         if (m_from.numbers.contains("rope_dims"))
             c.ropeDims = count("rope_dims", 2, c.dK);
         if (c.ropeDims < 2 || c.ropeDims > c.dK || c.ropeDims % 2 != 0)
-            fail("rotary dimensions", "an even number from 2 to d_k " + std::to_string(c.dK), std::to_string(c.ropeDims));
+            fail("rotary dimensions", "an even number from 2 to d_k " + std::to_string(c.dK),
+                 std::to_string(c.ropeDims));
         if (const double factor = number("rope_factor", 0); factor > 0)
             for (int i = 0; i < c.ropeDims / 2; ++i)
                 c.ropeFrequencies.push_back(std::pow(c.ropeTheta, -2.0 * i / c.ropeDims) / factor);
         if (m_from.ropeFrequencyFactors.empty() || !c.ropeFrequencies.empty())
             return;
         if (static_cast<int>(m_from.ropeFrequencyFactors.size()) != c.ropeDims / 2)
-            fail("rope scaling", std::to_string(c.ropeDims / 2) + " factors", std::to_string(m_from.ropeFrequencyFactors.size()));
+            fail("rope scaling", std::to_string(c.ropeDims / 2) + " factors",
+                 std::to_string(m_from.ropeFrequencyFactors.size()));
         for (int i = 0; i < c.ropeDims / 2; ++i)
             c.ropeFrequencies.push_back(std::pow(c.ropeTheta, -2.0 * i / c.ropeDims) /
                                         m_from.ropeFrequencyFactors[static_cast<std::size_t>(i)]);
@@ -267,7 +273,8 @@ private:
         const std::string up = name(m_names.up, 0) + ".weight";
         const TensorEntry* entry = m_tensors.find(up);
         if (!entry || entry->shape.size() != 2)
-            throw LoadError(m_tensors.path(), up, "a matrix with d_model " + std::to_string(c.dModel), entry ? "another rank" : "nothing");
+            throw LoadError(m_tensors.path(), up, "a matrix with d_model " + std::to_string(c.dModel),
+                            entry ? "another rank" : "nothing");
         return static_cast<int>(entry->shape[m_names.storedAsApplied ? 1 : 0]);
     }
 
@@ -319,13 +326,16 @@ private:
     }
 
     LinearWeights linear(const std::string& n, int in, int out) const { return {matrix(n, in, out), bias(n, out)}; }
-    NormWeights norm(const std::string& n, int width) const { return {row(entry(n + ".weight"), width), bias(n, width)}; }
+    NormWeights norm(const std::string& n, int width) const {
+        return {row(entry(n + ".weight"), width), bias(n, width)};
+    }
 
     // Rows of numbers as they are; width < 0 takes what the file has.
     SharedMatrix table(const std::string& n, int width) const {
         const TensorEntry& e = entry(n + ".weight");
         if (e.shape.size() != 2 || (width >= 0 && e.shape[1] != width))
-            throw LoadError(m_tensors.path(), e.name, width >= 0 ? "rows of " + std::to_string(width) : "a table with two dimensions",
+            throw LoadError(m_tensors.path(), e.name,
+                            width >= 0 ? "rows of " + std::to_string(width) : "a table with two dimensions",
                             shapeText(e.shape));
         return share(m_tensors.matrix(e, true));
     }
@@ -387,7 +397,8 @@ CheckpointConfig parseConfigJson(std::string_view text, const std::string& file)
         const auto number = [&](const char* meaning, double otherwise) {
             return c.numbers.contains(meaning) ? c.numbers[meaning] : otherwise;
         };
-        const double headDim = number("head_dim", number("heads", 0) > 0 ? number("d_model", 0) / number("heads", 1) : 0);
+        const double headDim =
+            number("head_dim", number("heads", 0) > 0 ? number("d_model", 0) / number("heads", 1) : 0);
         const int dims = static_cast<int>(std::clamp(headDim * number("rope_share", 1), 0.0, 65536.0));
         try {
             c.ropeFrequencyFactors = frequencyFactors(*it, dims, number("rope_theta", 10000), file);
@@ -398,11 +409,12 @@ CheckpointConfig parseConfigJson(std::string_view text, const std::string& file)
     return c;
 }
 
-SharedModel buildModel(const CheckpointConfig& from, const TensorFile& tensors, std::shared_ptr<const Tokenizer> tokenizer,
-                       const std::string& name) {
+SharedModel buildModel(const CheckpointConfig& from, const TensorFile& tensors,
+                       std::shared_ptr<const Tokenizer> tokenizer, const std::string& name) {
     const FamilyNames* names = familyOf(from.family, from.gguf);
     if (!names)
-        throw LoadError(from.file, from.gguf ? "general.architecture" : "model_type", "one of " + familyList(), from.family);
+        throw LoadError(from.file, from.gguf ? "general.architecture" : "model_type", "one of " + familyList(),
+                        from.family);
     const Builder builder(from, *names, tensors);
     ModelConfig c = builder.config(name);
     std::vector<LayerWeights> layers;
@@ -418,8 +430,8 @@ SharedModel buildModel(const CheckpointConfig& from, const TensorFile& tensors, 
                           " pieces, the token table has " + std::to_string(c.vocabulary) + " rows");
     auto transformer = std::make_shared<Transformer>(builder.transformer(c));
     transformer->output = builder.output(c, embedding.token);
-    return std::make_shared<const Model>(c, std::move(layers), std::move(tokenizer), makeTableEmbedder(std::move(embedding)),
-                                         std::move(transformer));
+    return std::make_shared<const Model>(c, std::move(layers), std::move(tokenizer),
+                                         makeTableEmbedder(std::move(embedding)), std::move(transformer));
 }
 
 } // namespace headscope

@@ -1,5 +1,5 @@
-// Opening a trained model: a folder in the hub's layout, or one GGUF file. The names of tensors come from the family table
-// (families.h), sizes from config.json or GGUF's metadata; both are checked against the tensors' real shapes.
+// Opening a trained model: a folder in the hub's layout, or one GGUF file. The names of tensors come from the family
+// table (families.h), sizes from config.json or GGUF's metadata; both are checked against the tensors' real shapes.
 #pragma once
 
 #include "core/model/builtin.h"
@@ -17,13 +17,15 @@ struct CheckpointConfig {
     bool gguf = false;
     std::map<std::string, double> numbers;      // "layers", "d_model", "heads", "kv_heads", "head_dim", ...
     std::map<std::string, std::string> strings; // "activation"
-    std::vector<double> ropeFrequencyFactors;   // rope scaling per pair, from rope_scaling or a rope_freqs tensor; empty: none
+    std::vector<double>
+        ropeFrequencyFactors; // rope scaling per pair, from rope_scaling or a rope_freqs tensor; empty: none
 };
 CheckpointConfig parseConfigJson(std::string_view json, const std::string& file); // throws LoadError
 
-// The model from its tensors. Throws LoadError naming the tensor, expected and found shape, or the family that is unknown.
-SharedModel buildModel(const CheckpointConfig& config, const TensorFile& tensors, std::shared_ptr<const Tokenizer> tokenizer,
-                       const std::string& name);
+// The model from its tensors. Throws LoadError naming the tensor, expected and found shape, or the family that is
+// unknown.
+SharedModel buildModel(const CheckpointConfig& config, const TensorFile& tensors,
+                       std::shared_ptr<const Tokenizer> tokenizer, const std::string& name);
 
 CheckpointConfig configOfGguf(const GgufFile& file); // from the metadata; throws LoadError
 

@@ -48,8 +48,12 @@ public:
     const std::string& path() const override { return m_path; }
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
     std::vector<float> read(const TensorEntry& e) const override { return file(e).read(*file(e).find(e.name)); }
-    std::int64_t countNonFinite(const TensorEntry& e) const override { return file(e).countNonFinite(*file(e).find(e.name)); }
-    std::vector<std::string> readStrings(const TensorEntry& e) const override { return file(e).readStrings(*file(e).find(e.name)); }
+    std::int64_t countNonFinite(const TensorEntry& e) const override {
+        return file(e).countNonFinite(*file(e).find(e.name));
+    }
+    std::vector<std::string> readStrings(const TensorEntry& e) const override {
+        return file(e).readStrings(*file(e).find(e.name));
+    }
 
 private:
     const TensorFile& file(const TensorEntry& e) const { return *m_files.at(e.name); }
@@ -62,7 +66,8 @@ private:
 } // namespace
 
 std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
-    const fs::path single = fs::path(folder) / "model.safetensors", index = fs::path(folder) / "model.safetensors.index.json";
+    const fs::path single = fs::path(folder) / "model.safetensors",
+                   index = fs::path(folder) / "model.safetensors.index.json";
     if (fs::exists(single))
         return openTensorFile(single.string());
     if (!fs::exists(index)) {
@@ -89,7 +94,8 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
     auto all = std::make_shared<const Shards>(folder, files);
     for (const auto& [tensor, file] : map->items())
         if (!all->find(tensor))
-            throw LoadError(index.string(), tensor, "this tensor in " + file.get<std::string>(), "no such tensor there");
+            throw LoadError(index.string(), tensor, "this tensor in " + file.get<std::string>(),
+                            "no such tensor there");
     return all;
 }
 

@@ -34,7 +34,8 @@ SharedModel embeddedMini() {
 SharedModel embeddedStory() {
     static const SharedModel model = [] {
         const FileBytes config = bytesOf("story/config.json", headscope_story_config, headscope_story_config_end);
-        const FileBytes tokens = bytesOf("story/tokenizer.json", headscope_story_tokenizer, headscope_story_tokenizer_end);
+        const FileBytes tokens =
+            bytesOf("story/tokenizer.json", headscope_story_tokenizer, headscope_story_tokenizer_end);
         const auto tensors =
             parseSafetensors(bytesOf("story/model.safetensors", headscope_story_tensors, headscope_story_tensors_end));
         return buildModel(parseConfigJson(config.text(), config.path), *tensors,

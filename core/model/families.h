@@ -1,5 +1,6 @@
-// The tensor-name table: what each family of trained models calls its tensors. Data, not code: the loader (checkpoint.cpp),
-// `info` and the tests all read it. {L} stands for the layer; names are without ".weight" and ".bias".
+// The tensor-name table: what each family of trained models calls its tensors. Data, not code: the loader
+// (checkpoint.cpp), `info` and the tests all read it. {L} stands for the layer; names are without ".weight" and
+// ".bias".
 #pragma once
 
 #include "core/model/model.h"
@@ -18,27 +19,27 @@ enum class QkvPacking {
 };
 
 struct FamilyNames {
-    std::string_view family;               // config.json's model_type, or GGUF's architecture
-    bool gguf;                             // names inside a GGUF file
+    std::string_view family;                // config.json's model_type, or GGUF's architecture
+    bool gguf;                              // names inside a GGUF file
     std::vector<std::string_view> prefixes; // of all names; the first one under which the token table exists
     std::string_view token, position, segment, embeddingNorm, embeddingProjection;
     QkvPacking packing;
-    std::string_view q, k, v, o;           // q is the packed one
+    std::string_view q, k, v, o; // q is the packed one
     std::string_view norm1, norm2;
     std::string_view up, gate, down;
     std::string_view finalNorm;
-    std::vector<std::string_view> output;  // the output layer's rows (no prefix); else the token table where it is tied
+    std::vector<std::string_view> output; // the output layer's rows (no prefix); else the token table where it is tied
     std::string_view outputDense, outputNorm, outputBias; // a masked-LM head's (no prefix)
-    bool storedAsApplied;                  // (in, out), GPT-2; all others keep (out, in)
-    bool ropeInterleaved;                  // q and k rows in interleaved pairs: put into half-split order when read
+    bool storedAsApplied;                                 // (in, out), GPT-2; all others keep (out, in)
+    bool ropeInterleaved; // q and k rows in interleaved pairs: put into half-split order when read
     BlockForm block;
     Norm norm;
     bool causal;
-    int positionOffset;                    // rows of the position table before position 0 (RoBERTa: padding_idx + 1)
+    int positionOffset; // rows of the position table before position 0 (RoBERTa: padding_idx + 1)
 };
 
 std::span<const FamilyNames> familyTable();
 const FamilyNames* familyOf(std::string_view modelType, bool gguf); // null: not known
-std::string familyList(); // for messages
+std::string familyList();                                           // for messages
 
 } // namespace headscope

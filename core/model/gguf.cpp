@@ -61,10 +61,10 @@ private:
 };
 
 struct Value {
-    std::uint32_t type = 0;  // of the value, or of an array's elements
+    std::uint32_t type = 0; // of the value, or of an array's elements
     bool isArray = false;
     std::uint64_t count = 1;
-    std::uint64_t at = 0;    // of the first element
+    std::uint64_t at = 0; // of the first element
 };
 
 struct Place {
@@ -82,7 +82,8 @@ public:
         m_version = in.u32("the version");
         if (m_version != 2 && m_version != 3)
             throw LoadError(path(), "the version", "2 or 3", std::to_string(m_version));
-        const std::uint64_t tensors = in.u64("the number of tensors"), entries = in.u64("the number of metadata entries");
+        const std::uint64_t tensors = in.u64("the number of tensors"),
+                            entries = in.u64("the number of metadata entries");
         // The smallest tensor takes 24 bytes, the smallest entry 13: a count that cannot be there is refused at once.
         requireCount("the number of tensors", tensors, 24);
         requireCount("the number of metadata entries", entries, 13);
@@ -99,7 +100,8 @@ public:
     std::vector<float> read(const TensorEntry& e) const override {
         const Place& p = m_places[indexOf(e)];
         if (!p.info)
-            throw LoadError(path(), printable(e.name), "F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q6_K", "type " + e.type);
+            throw LoadError(path(), printable(e.name), "F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q6_K",
+                            "type " + e.type);
         requireFreeMemory(static_cast<std::uint64_t>(e.count) * sizeof(float), path(), printable(e.name));
         std::vector<float> out(static_cast<std::size_t>(e.count));
         dequantize(*p.info, m_data.subspan(p.begin, p.bytes), out);
@@ -180,8 +182,9 @@ public:
 private:
     void requireCount(const char* what, std::uint64_t count, std::uint64_t least) const {
         if (count > m_file.size() / least)
-            throw LoadError(path(), what, "at most " + std::to_string(m_file.size() / least) + " in " +
-                                              std::to_string(m_file.size()) + " bytes",
+            throw LoadError(path(), what,
+                            "at most " + std::to_string(m_file.size() / least) + " in " +
+                                std::to_string(m_file.size()) + " bytes",
                             std::to_string(count), "the file is cut off or damaged");
     }
 
@@ -203,7 +206,8 @@ private:
         if (size > 0) {
             std::uint64_t bytes = 0;
             if (__builtin_mul_overflow(v.count, static_cast<std::uint64_t>(size), &bytes))
-                throw LoadError(path(), printable(key), "an array inside the file", std::to_string(v.count) + " values");
+                throw LoadError(path(), printable(key), "an array inside the file",
+                                std::to_string(v.count) + " values");
             in.skip(bytes, key.c_str());
         } else {
             for (std::uint64_t i = 0; i < v.count; ++i) // ends at the file's end at the latest: each takes 8 bytes
@@ -217,13 +221,20 @@ private:
     double numberAt(Cursor& in, std::uint32_t type) const {
         const std::uint64_t bits = in.integer(sizes[type], "a number");
         switch (type) {
-        case I8: return static_cast<std::int8_t>(bits);
-        case I16: return static_cast<std::int16_t>(bits);
-        case I32: return static_cast<std::int32_t>(bits);
-        case I64: return static_cast<double>(static_cast<std::int64_t>(bits));
-        case F32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-        case F64: return std::bit_cast<double>(bits);
-        default: return static_cast<double>(bits);
+        case I8:
+            return static_cast<std::int8_t>(bits);
+        case I16:
+            return static_cast<std::int16_t>(bits);
+        case I32:
+            return static_cast<std::int32_t>(bits);
+        case I64:
+            return static_cast<double>(static_cast<std::int64_t>(bits));
+        case F32:
+            return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        case F64:
+            return std::bit_cast<double>(bits);
+        default:
+            return static_cast<double>(bits);
         }
     }
 
@@ -246,7 +257,8 @@ private:
         for (std::size_t i = 0; i < m_entries.size(); ++i)
             if (m_places[i].begin > m_data.size() || m_places[i].bytes > m_data.size() - m_places[i].begin)
                 throw LoadError(path(), printable(m_entries[i].name),
-                                std::to_string(m_places[i].bytes) + " bytes at offset " + std::to_string(m_places[i].begin),
+                                std::to_string(m_places[i].bytes) + " bytes at offset " +
+                                    std::to_string(m_places[i].begin),
                                 std::to_string(m_data.size()) + " bytes of data", "the file is cut off or damaged");
     }
 
@@ -279,11 +291,13 @@ private:
         if (!p.info && e.type == "an unknown type")
             throw LoadError(path(), shown, "a tensor type that GGUF knows", std::to_string(code));
         if (p.begin % align != 0)
-            throw LoadError(path(), shown, "an offset that is a multiple of " + std::to_string(align), std::to_string(p.begin));
+            throw LoadError(path(), shown, "an offset that is a multiple of " + std::to_string(align),
+                            std::to_string(p.begin));
         if (p.info) {
             const std::int64_t row = e.shape.empty() ? 1 : e.shape.back();
             if (row % p.info->values != 0)
-                throw LoadError(path(), shown, "rows of a multiple of " + std::to_string(p.info->values) + " values for " + e.type,
+                throw LoadError(path(), shown,
+                                "rows of a multiple of " + std::to_string(p.info->values) + " values for " + e.type,
                                 std::to_string(row));
             const auto blocks = static_cast<std::uint64_t>(e.count / p.info->values);
             if (__builtin_mul_overflow(blocks, static_cast<std::uint64_t>(p.info->bytes), &p.bytes))
@@ -308,6 +322,8 @@ bool startsLikeGguf(std::span<const std::uint8_t> bytes) {
     return bytes.size() >= 4 && std::memcmp(bytes.data(), "GGUF", 4) == 0;
 }
 
-std::shared_ptr<const GgufFile> parseGguf(FileBytes file) { return std::make_shared<const File>(std::move(file)); }
+std::shared_ptr<const GgufFile> parseGguf(FileBytes file) {
+    return std::make_shared<const File>(std::move(file));
+}
 
 } // namespace headscope

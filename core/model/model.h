@@ -19,9 +19,9 @@ enum class Position { None, Sinusoidal, Learned, Rope, Alibi };
 std::string_view positionName(Position p); // "none", "sinusoidal", "learned", "rope", "alibi"
 std::optional<Position> positionFromName(std::string_view name);
 
-// How attention and MLP sit around the residual stream h. Attention: out, or h + out. PostNorm (BERT): h1 = norm(h + attention(h)),
-// h2 = norm(h1 + MLP(h1)). PreNorm (GPT-2, Llama): h1 = h + attention(norm(h)), h2 = h1 + MLP(norm(h1)). Parallel (GPT-NeoX):
-// h + attention(norm(h)) + MLP(norm'(h)).
+// How attention and MLP sit around the residual stream h. Attention: out, or h + out. PostNorm (BERT): h1 = norm(h +
+// attention(h)), h2 = norm(h1 + MLP(h1)). PreNorm (GPT-2, Llama): h1 = h + attention(norm(h)), h2 = h1 + MLP(norm(h1)).
+// Parallel (GPT-NeoX): h + attention(norm(h)) + MLP(norm'(h)).
 enum class BlockForm { Attention, PostNorm, PreNorm, Parallel };
 enum class Norm { Layer, Rms };
 enum class Activation { Gelu, GeluTanh, Relu, Silu };
@@ -50,8 +50,8 @@ struct ModelConfig {
     Activation activation = Activation::Gelu;
     int dFeedForward = 0; // width of the MLP; 0 is none
     int vocabulary = 0;   // 0: words are not numbered by the model
-    bool causal = false;                // the model's own mask
-    bool cross = false;                 // queries from one text, keys and values from another
+    bool causal = false;  // the model's own mask
+    bool cross = false;   // queries from one text, keys and values from another
     PairUse pair = PairUse::None;
     bool residual = true;               // layer input + output is the next layer's input
     float softcap = 0.0F;               // scores become cap * tanh(score / cap) after the mask; 0 is none
@@ -90,7 +90,7 @@ struct BlockWeights {
 
 // Hidden states to logits: [dense, activation, norm], then times the vocabulary's rows.
 struct OutputLayer {
-    LinearWeights dense;     // a masked-LM head's; mostly absent
+    LinearWeights dense; // a masked-LM head's; mostly absent
     Activation activation = Activation::Gelu;
     NormWeights norm;
     SharedMatrix vocabulary; // (vocabulary, d_model): one row per token
@@ -131,7 +131,7 @@ struct Embedding {
     };
     std::vector<Part> parts;
     SharedMatrix sum; // (n, width of the parts)
-    SharedMatrix x;   // (n, d_model): what enters layer 0: the sum, after a norm or a projection where the model has one
+    SharedMatrix x; // (n, d_model): what enters layer 0: the sum, after a norm or a projection where the model has one
 };
 
 class Embedder {

@@ -19,7 +19,8 @@ public:
         add(out, "token", *m_tables.token, tokens.size(), [&](int i) { return all[static_cast<std::size_t>(i)].id; });
         if (m_tables.position) {
             const std::vector<int> rows = positions(tokens);
-            add(out, "position", *m_tables.position, tokens.size(), [&](int i) { return rows[static_cast<std::size_t>(i)]; });
+            add(out, "position", *m_tables.position, tokens.size(),
+                [&](int i) { return rows[static_cast<std::size_t>(i)]; });
         }
         if (m_tables.segment)
             add(out, "segment", *m_tables.segment, tokens.size(),

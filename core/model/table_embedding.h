@@ -1,5 +1,5 @@
-// The embedding of trained models: rows of a token table, plus position and segment rows, then a norm and a projection where
-// the family has them.
+// The embedding of trained models: rows of a token table, plus position and segment rows, then a norm and a projection
+// where the family has them.
 #pragma once
 
 #include "core/model/model.h"
@@ -7,10 +7,10 @@
 namespace headscope {
 
 struct TableEmbedding {
-    SharedMatrix token;    // (vocabulary, width)
-    SharedMatrix position; // (positions, width) or null
-    SharedMatrix segment;  // (segments, width) or null
-    int positionOffset = 0;           // rows of `position` before position 0
+    SharedMatrix token;                // (vocabulary, width)
+    SharedMatrix position;             // (positions, width) or null
+    SharedMatrix segment;              // (segments, width) or null
+    int positionOffset = 0;            // rows of `position` before position 0
     std::optional<std::int64_t> padId; // RoBERTa: padding tokens keep row offset - 1 and do not count
     NormWeights norm;
     double normEpsilon = 1e-12;

@@ -1,5 +1,5 @@
-// The few operations that more than one room needs, summed in double and rounded to float once. The reference backend is made
-// of them.
+// The few operations that more than one room needs, summed in double and rounded to float once. The reference backend
+// is made of them.
 #pragma once
 
 #include "core/tensor/matrix.h"

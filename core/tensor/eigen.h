@@ -12,7 +12,7 @@ using DoubleMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen
 inline DoubleMatrix toDouble(MatrixView view) {
     using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     return Eigen::Map<const Floats, Eigen::Unaligned, Eigen::OuterStride<>>(view.data, view.rows, view.cols,
-                                                                           Eigen::OuterStride<>(view.stride))
+                                                                            Eigen::OuterStride<>(view.stride))
         .cast<double>();
 }
 

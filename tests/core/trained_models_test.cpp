@@ -106,13 +106,12 @@ TEST(Stories260K, BothRowOrdersGiveEqualAttention) {
     for (const char* file : {"model.safetensors", "stories260K-f32.gguf", "stories260K-f16.gguf"}) {
         const std::string folder = sharedData("checkpoints/stories260K").string();
         const bool hub = std::string(file) == "model.safetensors";
-        const SharedTrace t =
-            hub ? trace(scenarioOf(modelOfIds(folder), ids), referenceBackend()) : [&] {
-                ScenarioRequest request;
-                request.source.name = folder + "/" + file;
-                request.ids = ids;
-                return trace(makeScenario(request), referenceBackend());
-            }();
+        const SharedTrace t = hub ? trace(scenarioOf(modelOfIds(folder), ids), referenceBackend()) : [&] {
+            ScenarioRequest request;
+            request.source.name = folder + "/" + file;
+            request.ids = ids;
+            return trace(makeScenario(request), referenceBackend());
+        }();
         std::vector<float> weights;
         for (int l = 0; l < 5; ++l) {
             const std::vector<float> layer = perHead(*t, l, Stage::Weights);
