@@ -172,14 +172,14 @@ OpenedModel openFolder(ModelSource source) {
     const auto tensors = openFolderTensors(folder);
     SharedModel model = buildModel(config, *tensors, loadTokenizer(folder), fs::path(folder).filename().string());
     const fs::path single = fs::path(folder) / "model.safetensors";
-    source.sha256 = sha256OfFile(fs::exists(single) ? single.string() : config.file);
+    source.sha256 = sha256(mapFile(fs::exists(single) ? single.string() : config.file).bytes);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
 OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
     SharedModel model =
         buildModel(configOfGguf(gguf), gguf, tokenizerOfGguf(gguf), fs::path(source.name).filename().string());
-    source.sha256 = sha256OfFile(source.name);
+    source.sha256 = sha256(mapFile(source.name).bytes);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
