@@ -5,7 +5,7 @@
 build_packages=(
     g++ cmake ninja-build
     qt6-base-dev "qt6-svg-dev|libqt6svg6-dev" libqcustomplot-dev
-    libeigen3-dev nlohmann-json3-dev libicu-dev libcli11-dev zlib1g-dev
+    libeigen3-dev nlohmann-json3-dev libicu-dev libsentencepiece-dev libcli11-dev zlib1g-dev
 )
 test_packages=(libgtest-dev poppler-utils python3 python3-numpy)
 

@@ -34,7 +34,6 @@ Document firstDocument() {
     request.text = toUtf8(examples().isEmpty() ? QStringLiteral("The cat sat on the mat") : examples().first().text);
     Document document{makeScenario(std::move(request)), View()};
     document.view.values = true;
-    document.view.cell = CellRef{2, 1}; // sat -> cat
     return document;
 }
 

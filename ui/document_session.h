@@ -20,7 +20,7 @@ class Workspace;
 
 // Any file that the window opens: a scenario, or a model to be used on `text`. Throws InputError or LoadError.
 Document openAnyFile(const QString& path, const QString& text);
-// The first document of a fresh window: the default model on the first example, one cell pinned.
+// The first document of a fresh window: the default model on the first example.
 Document firstDocument();
 // The scenario with another model on the same texts; the worked example brings its own sentence.
 Scenario withModel(const Scenario& scenario, ModelSource source);

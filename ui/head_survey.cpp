@@ -36,14 +36,23 @@ static void addRowSums(HeadSummary& head, const Matrix& weights, const std::vect
     }
 }
 
-static void addStrongest(HeadSummary& head, const Matrix& weights, bool sameText) {
-    for (int r = 0; r < weights.rows(); ++r)
-        for (int c = 0; c < weights.cols(); ++c)
-            if (weights(r, c) > head.strongestWeight && !(sameText && (c == r || c == 0))) {
-                head.strongestWeight = weights(r, c);
-                head.strongest = {r, c};
-                head.hasStrongest = true;
+std::optional<CellRef> strongestCell(const Matrix& values, bool sameTokens) {
+    std::optional<CellRef> strongest;
+    float largest = 0;
+    for (const bool everywhere : {false, true}) {
+        for (int r = 0; r < values.rows(); ++r)
+            for (int c = 0; c < values.cols(); ++c) {
+                const float size = std::abs(values(r, c));
+                const bool resting = sameTokens && (c == r || c == 0);
+                if (std::isfinite(size) && size > largest && (everywhere || !resting)) {
+                    largest = size;
+                    strongest = CellRef{r, c};
+                }
             }
+        if (strongest)
+            break;
+    }
+    return strongest;
 }
 
 Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop) {
@@ -63,7 +72,9 @@ Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, cons
             head.metrics = headMetrics(*trace, LayerIndex{l}, HeadIndex{h});
             head.thumbnail = pooledByMaximum(*weights, HeadSurvey::thumbnailCells);
             addRowSums(head, *weights, trace->layer(LayerIndex{l}).emptyRows);
-            addStrongest(head, *weights, !trace->scenario.key);
+            head.strongest = strongestCell(*weights, !trace->scenario.key);
+            if (head.strongest)
+                head.strongestWeight = (*weights)(head.strongest->row, head.strongest->col);
             if (pinned && pinned->row < weights->rows() && pinned->col < weights->cols())
                 head.pinnedWeight = (*weights)(pinned->row, pinned->col);
             survey.heads.push_back(std::move(head));

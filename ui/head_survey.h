@@ -9,6 +9,7 @@
 #include <QObject>
 
 #include <memory>
+#include <optional>
 
 namespace headscope {
 
@@ -17,10 +18,9 @@ class Workspace;
 // One head: its metrics, a small picture of its weights, and where it looks hardest.
 struct HeadSummary {
     HeadMetrics metrics;
-    Matrix thumbnail;  // weights, pooled by the largest of each block; at most thumbnailCells square
-    CellRef strongest; // the largest weight off the diagonal and off the first key, if there is any such cell
+    Matrix thumbnail;                 // weights, pooled by the largest of each block; at most thumbnailCells square
+    std::optional<CellRef> strongest; // strongestCell of the weights
     float strongestWeight = 0;
-    bool hasStrongest = false;
     double leastRowSum = 1, mostRowSum = 1; // over the rows that are not fully masked
     float pinnedWeight = 0;                 // of the pinned cell, 0 without one
 };
@@ -36,6 +36,10 @@ using SharedSurvey = std::shared_ptr<const Survey>;
 
 // Pure; polls stop after every head. Throws Cancelled.
 Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop);
+// The cell that says most at first sight: the largest magnitude off the diagonal and off the first key, where nearly
+// every head rests; without such a cell the largest of all. sameTokens: rows and columns are the same tokens. Nothing
+// for a matrix without a finite number.
+std::optional<CellRef> strongestCell(const Matrix& values, bool sameTokens);
 // The largest value of each block of cells; a matrix that is small enough comes back as it is.
 Matrix pooledByMaximum(const Matrix& values, int mostCells);
 

@@ -109,11 +109,14 @@ static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QSt
     auto* column = new QVBoxLayout(card);
     column->setContentsMargins(12, 8, 12, 8);
     column->setSpacing(6);
-    auto* heading = new QLabel(title.toUpper());
-    heading->setObjectName(QStringLiteral("heading"));
-    heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    column->addWidget(heading);
-    content->setMinimumHeight(90); // the window stays whole on a small screen; contents scroll
+    if (!qobject_cast<QTabWidget*>(content)) { // tabs are a heading of their own
+        auto* heading = new QLabel(title.toUpper());
+        heading->setObjectName(QStringLiteral("heading"));
+        heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+        column->addWidget(heading);
+    }
+    if (content->minimumHeight() == 0)
+        content->setMinimumHeight(90); // the window stays whole on a small screen; contents scroll
     column->addWidget(content, 1);
     around->addWidget(card);
     dock->setWidget(frame);
@@ -133,7 +136,15 @@ static QWidget* scrolling(QWidget* page) {
 }
 
 void MainWindow::createDocks() {
-    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), new HeadGrid(*m_workspace, *m_survey), true);
+    m_headsDock =
+        cardDock(this, QStringLiteral("heads"), tr("Heads"), m_heads = new HeadGrid(*m_workspace, *m_survey), true);
+    connect(
+        m_heads, &HeadGrid::heightNeeded, this,
+        [this] {
+            if (!m_restored)
+                sizeHeads();
+        },
+        Qt::QueuedConnection);
     m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"),
                            new FoundList(*m_workspace, *m_survey), true);
     m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"),
@@ -164,10 +175,16 @@ void MainWindow::arrangeDocks() {
 void MainWindow::sizeDocks() {
     resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
     const int room = height() - 150; // below the rows at the top
-    const int heads = std::clamp(60 + 40 * m_workspace->scenario().model->config().layers,
-                                 m_headsDock->minimumSizeHint().height() + 8, room / 2);
+    sizeHeads();
+    resizeDocks({m_inspectorDock, m_editDock}, {room * 58 / 100, room * 42 / 100}, Qt::Vertical);
+}
+
+// The heads take what they need, up to two thirds; what was found has the rest.
+void MainWindow::sizeHeads() {
+    const int room = height() - 150;
+    const int around = m_headsDock->widget()->sizeHint().height() - m_heads->sizeHint().height();
+    const int heads = std::min(around + m_heads->maximumHeight(), room * 2 / 3);
     resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
-    resizeDocks({m_inspectorDock, m_editDock}, {room * 60 / 100, room * 40 / 100}, Qt::Vertical);
 }
 
 QAction* MainWindow::add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,

@@ -56,6 +56,7 @@ private:
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
                  const std::function<void()>& run);
     void sizeDocks();
+    void sizeHeads();
     void showExport();
     void copyCommand();
     void showToyOptions();
@@ -72,6 +73,7 @@ private:
     MessageStrip* m_messages;
     StagePanel* m_stage;
     StatusLine* m_status;
+    HeadGrid* m_heads;
     QDockWidget *m_headsDock, *m_foundDock, *m_inspectorDock, *m_editDock;
     QAction *m_darkAction, *m_projectorAction;
 };

@@ -37,10 +37,6 @@ QString stageFormula(const Scenario& scenario, Stage stage) {
     return richFormula(formula);
 }
 
-QString stepTitle(std::string_view stepName) {
-    return fromUtf8(stepName).replace(QLatin1String("^O"), QStringLiteral("ᴼ"));
-}
-
 QString stageShortName(Stage stage) {
     switch (stage) {
     case Stage::ProjectionQ:

@@ -19,8 +19,6 @@ QString richFormula(const QString& formula);
 QString stageFormula(const Scenario& scenario, Stage stage);
 // The name of a stage on a button: "Q", "A", "‖a v W_O‖".
 QString stageShortName(Stage stage);
-// The name of a step on one line: "Wᴼ".
-QString stepTitle(std::string_view stepName);
 // "(8 × 64) (64 × 8) → 8 × 8": what is multiplied in this model. Plain text, empty where nothing is multiplied.
 QString stageSizes(const Scenario& scenario, Stage stage);
 // What stands under a step in the stepper: "8×8", "÷ √64", "causal".

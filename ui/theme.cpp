@@ -84,6 +84,8 @@ static QString styleSheetOf(const Theme& t) {
         QToolButton, QPushButton { background: @surface; color: @text; border: 1px solid @border; border-radius: 6px;
             padding: 3px 6px; }
         QToolButton#small { padding: 3px 2px; }
+        #weightEditor QToolButton { padding: 1px 2px; }
+        #headGrid { selection-background-color: transparent; }
         #sentence { font-size: @sentenceptpt; padding: 4px 10px; }
         QToolButton::menu-indicator { image: none; width: 0; }
         QToolButton:hover, QPushButton:hover { border-color: @muted; }

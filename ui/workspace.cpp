@@ -1,6 +1,7 @@
 #include "ui/workspace.h"
 
 #include "core/attention/head_stages.h"
+#include "ui/head_survey.h"
 
 #include <QUndoCommand>
 
@@ -74,6 +75,7 @@ bool Workspace::edit(const QString& name, Scenario next, int mergeId) {
 void Workspace::reset(Scenario scenario, View view) {
     m_undo.clear();
     m_view = std::move(view);
+    m_pinStrongest = !m_view.cell;
     replace(scenario, false);
 }
 
@@ -81,6 +83,8 @@ void Workspace::setView(View view) {
     view = clampedView(std::move(view), m_scenario);
     if (view == m_view)
         return;
+    if (view.cell != m_view.cell)
+        m_pinStrongest = false; // pinned or unpinned by hand
     m_view = std::move(view);
     emit viewChanged();
 }
@@ -93,6 +97,7 @@ void Workspace::replace(const Scenario& scenario, bool letFinish) {
     m_scenario = scenario;
     const View fitting = clampedView(m_view, m_scenario);
     const bool viewMoved = fitting != m_view;
+    m_pinStrongest = m_pinStrongest || (m_view.cell && !fitting.cell); // the text has become too short for it
     m_view = fitting;
     emit scenarioChanged();
     if (viewMoved)
@@ -103,7 +108,26 @@ void Workspace::replace(const Scenario& scenario, bool letFinish) {
 void Workspace::accept(const TracePair& traces) {
     m_traces = traces;
     m_recent.clear();
+    const std::optional<CellRef> cell = m_pinStrongest ? cellToPin() : std::nullopt;
+    m_pinStrongest = m_pinStrongest && !cell;
+    if (cell)
+        m_view.cell = cell;
     emit traceChanged();
+    if (cell)
+        emit viewChanged();
+}
+
+// Looking through a large matrix would hold up the window: there the last row is pinned.
+std::optional<CellRef> Workspace::cellToPin() const {
+    if (m_traces.trace->scenario != m_scenario)
+        return std::nullopt;
+    constexpr std::int64_t mostCells = 1 << 20;
+    const Stage stage = m_view.stage;
+    const StageShape shape = stageShape(m_scenario.model->config(), stage, m_scenario.queries(), m_scenario.keys());
+    if (static_cast<std::int64_t>(shape.rows) * shape.cols > mostCells)
+        return CellRef{shape.rows - 1, 0};
+    const SharedMatrix matrix = stageMatrix(m_view.layer, m_view.heads.front(), stage);
+    return matrix ? strongestCell(*matrix, isTokenByToken(stage) && !m_scenario.key) : std::nullopt;
 }
 
 SharedMatrix Workspace::stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const {

@@ -32,7 +32,8 @@ public:
     // (a dragged cell); a step that changes nothing is dropped, and one that does not fit the model is refused:
     // failed() says why, and false comes back.
     bool edit(const QString& name, Scenario next, int mergeId = -1);
-    // Opens another document: clears the undo stack.
+    // Opens another document: clears the undo stack. A view without a pinned cell gets the strongest one of its matrix,
+    // so that the inspector and the tokens have something to say.
     void reset(Scenario scenario, View view = {});
     void setView(View view); // clamps to what the model has; no undo
     void cancel();           // stops computing; the last trace stays
@@ -54,8 +55,11 @@ private:
     void replace(const Scenario& scenario, bool letFinish);
     void accept(const TracePair& traces);
 
+    std::optional<CellRef> cellToPin() const;
+
     Scenario m_scenario;
     View m_view;
+    bool m_pinStrongest = false; // nothing is pinned and nobody unpinned it: the next result brings a cell
     TracePair m_traces;
     QUndoStack m_undo;
     TraceRunner m_runner;

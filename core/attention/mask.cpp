@@ -82,7 +82,7 @@ Matrix additiveFromNumbers(const Matrix& numbers, bool isFlags) {
     return out;
 }
 
-KeyMask resolveMask(const Mask& mask, bool modelIsCausal, int n, int m) {
+KeyMask resolveMask(const Mask& mask, ModelMask model, int n, int m) {
     KeyMask out;
     out.open.assign(static_cast<std::size_t>(n), {0, m});
     for (const MaskPart& part : mask.parts) {
@@ -90,11 +90,13 @@ KeyMask resolveMask(const Mask& mask, bool modelIsCausal, int n, int m) {
         if (part.kind == Padding && part.size > m)
             throw InputError("mask padding:" + std::to_string(part.size) +
                              " closes more keys than there are: expected 0 to " + std::to_string(m));
-        const bool causal = part.kind == Causal || (part.kind == Model && modelIsCausal);
+        const bool causal = part.kind == Causal || (part.kind == Model && model.causal);
         for (int i = 0; i < n; ++i) {
             KeyMask::Range& open = out.open[static_cast<std::size_t>(i)];
             if (causal)
                 open.end = std::min(open.end, i + 1);
+            if (part.kind == Model && model.slidingWindow > 0)
+                open.begin = std::max(open.begin, i - model.slidingWindow + 1);
             if (part.kind == Window) { // |i - j| <= W
                 open.begin =
                     std::max(open.begin, static_cast<int>(std::max<std::int64_t>(0, std::int64_t{i} - part.size)));

@@ -18,6 +18,12 @@ struct MaskPart {
     bool operator==(const MaskPart&) const = default;
 };
 
+// The model's own mask: what a part of kind Model stands for.
+struct ModelMask {
+    bool causal = false;
+    int slidingWindow = 0; // with causal: a query sees itself and the W - 1 tokens before it; 0 is no limit
+};
+
 struct Mask {
     std::vector<MaskPart> parts{MaskPart{}}; // the model's own
     bool operator==(const Mask&) const = default;
@@ -34,6 +40,6 @@ Matrix additiveFromNumbers(const Matrix& numbers, bool isFlags);
 
 // For n queries and m keys. Throws InputError when a part does not fit (a matrix of another size, padding larger than
 // m).
-KeyMask resolveMask(const Mask& mask, bool modelIsCausal, int n, int m);
+KeyMask resolveMask(const Mask& mask, ModelMask model, int n, int m);
 
 } // namespace headscope

@@ -35,22 +35,59 @@ TokenSequence numberedRows(const Matrix& x) {
     return out;
 }
 
-TokenSequence tokensOf(const Model& model, const std::optional<std::string>& text,
-                       const std::optional<std::vector<std::int64_t>>& ids, std::string_view option) {
-    if (text && ids)
-        throw InputError("both a text and ids are given for the same tokens: expected one of --" + std::string(option) +
-                         " and its ids");
+void requireVisible(std::string_view text, const char* option) {
+    requireUtf8(text, std::string("the text of --") + option);
+    if (!hasVisibleCharacter(text))
+        throw InputError(std::string("the text of --") + option + " has no visible character: type at least one word");
+}
+
+// second: the other text of the same sequence, for models that join two segments.
+TokenSequence tokensOf(const Model& model, std::string_view text, const char* option,
+                       std::optional<std::string_view> second = {}) {
+    requireVisible(text, option);
+    if (second)
+        requireVisible(*second, "pair");
+    return second ? model.tokenizer().encode({.text = text, .pair = second}) : model.tokenizer().tokenize(text);
+}
+
+TokenSequence tokensOf(const Model& model, const std::vector<std::int64_t>& ids, int segment) {
     TokenSequence tokens;
-    if (ids)
-        for (const std::int64_t id : *ids)
-            tokens.tokens.push_back(model.tokenizer().tokenOf(id));
-    else
-        tokens = model.tokenizer().tokenize(*text);
-    if (tokens.tokens.empty())
-        throw InputError(ids ? "the list of ids is empty: give at least one"
-                             : "the text of --" + std::string(option) +
-                                   " has no visible character: type at least one word");
+    for (const std::int64_t id : ids) {
+        tokens.tokens.push_back(model.tokenizer().tokenOf(id));
+        tokens.tokens.back().segment = segment;
+    }
     return tokens;
+}
+
+// The queries, from a text or from ids; with them the second segment where the model takes one.
+TokenSequence queryTokens(const Model& model, const ScenarioRequest& r) {
+    const bool segments = model.config().pair == PairUse::SecondSegment;
+    if (r.text && r.ids)
+        throw InputError("both a text and ids are given: expected one of --text and --ids");
+    if (r.text && segments && r.pairIds)
+        throw InputError("a text and --pair-ids cannot be joined: give --pair, or --ids and --pair-ids");
+    if (r.text)
+        return tokensOf(model, *r.text, "text",
+                        segments && r.pair ? std::optional<std::string_view>(*r.pair) : std::nullopt);
+    if (r.ids->empty())
+        throw InputError("the list of ids is empty: give at least one");
+    TokenSequence tokens = tokensOf(model, *r.ids, 0);
+    if (segments && r.pair)
+        throw InputError("ids and a second text cannot be joined: give --pair-ids, or --text and --pair");
+    if (segments && r.pairIds)
+        std::ranges::copy(tokensOf(model, *r.pairIds, 1).tokens, std::back_inserter(tokens.tokens));
+    return tokens;
+}
+
+// The key text of cross-attention.
+TokenSequence keyTokens(const Model& model, const ScenarioRequest& r) {
+    if (r.pair && r.pairIds)
+        throw InputError("both a text and ids are given for the keys: expected one of --pair and --pair-ids");
+    if (r.pair)
+        return tokensOf(model, *r.pair, "pair");
+    if (r.pairIds->empty())
+        throw InputError("the list of --pair-ids is empty: give at least one");
+    return tokensOf(model, *r.pairIds, 0);
 }
 
 void requireMatrix(const SharedMatrix& x, int width, const char* name, const char* factor) {
@@ -168,39 +205,35 @@ bool Scenario::headIsOff(LayerIndex l, HeadIndex h) const {
 }
 
 Scenario makeScenario(ScenarioRequest r) {
-    const bool pairGiven = r.pair || r.pairIds || r.y;
-    const bool builtin = r.source.name == "patterns" || r.source.name == "worked-example";
-    const bool isModule = !builtin && r.source.name != "toy";
-    if (builtin && pairGiven)
-        unusedOption(r.source, "--pair", "it attends within one text");
-    if (!isModule && (r.x || r.y))
-        unusedOption(r.source, r.x ? "--x" : "--y", "only attention modules take a matrix");
-    r.source.cross = r.source.cross || pairGiven;
+    const bool pairGiven = r.pair || r.pairIds;
+    r.source.cross = r.source.cross || pairGiven || r.y;
     OpenedModel opened = openModel(r.source);
 
     Scenario s;
     s.source = opened.source;
     s.original = s.model = opened.model;
-    const bool textGiven = r.text || r.ids;
+    s.source.cross = s.model->config().cross;
+    const bool isModule = s.model->config().family == attentionModuleFamily;
+    if (pairGiven && s.model->config().pair == PairUse::None)
+        unusedOption(s.source, r.pair ? "--pair" : "--pair-ids", "it attends within one text");
+    if (!isModule && (r.x || r.y))
+        unusedOption(s.source, r.x ? "--x" : "--y", "only attention modules take a matrix");
     s.x = r.x ? r.x : opened.x;
     s.y = r.y ? r.y : opened.y;
-    if (s.x && textGiven)
-        unusedOption(r.source, r.text ? "--text" : "--ids", r.x ? "--x gives the queries" : "the file has its own X");
-    if (s.y && (r.pair || r.pairIds))
-        unusedOption(r.source, r.pair ? "--pair" : "--pair-ids", r.y ? "--y gives the keys" : "the file has its own Y");
-    if (!textGiven && r.source.name == "worked-example")
+    if (s.x && (r.text || r.ids))
+        unusedOption(s.source, r.text ? "--text" : "--ids", r.x ? "--x gives the queries" : "the file has its own X");
+    if (s.y && pairGiven)
+        unusedOption(s.source, r.pair ? "--pair" : "--pair-ids", r.y ? "--y gives the keys" : "the file has its own Y");
+    if (!r.text && !r.ids && s.source.name == "worked-example")
         r.text = std::string(workedExampleText());
-    if (s.x)
-        s.query = numberedRows(*s.x);
-    else if (r.text || r.ids)
-        s.query = tokensOf(*s.model, r.text, r.ids, "text");
-    else
+    if (!s.x && !r.text && !r.ids)
         throw InputError(isModule ? "no text is given and the file has no X: give --text, --ids or --x"
                                   : "no text is given: use --text, --text-file or --ids");
+    s.query = s.x ? numberedRows(*s.x) : queryTokens(*s.model, r);
     if (s.y)
         s.key = numberedRows(*s.y);
-    else if (r.pair || r.pairIds)
-        s.key = tokensOf(*s.model, r.pair, r.pairIds, "pair");
+    else if (pairGiven && s.model->config().pair == PairUse::KeyText)
+        s.key = keyTokens(*s.model, r);
     s.mask = std::move(r.mask);
     s.scale = r.scale;
     s.temperature = r.temperature;
@@ -212,24 +245,29 @@ Scenario makeScenario(ScenarioRequest r) {
 
 Scenario withTexts(const Scenario& scenario, std::string_view text, std::optional<std::string_view> pair) {
     Scenario s = scenario;
-    const bool cross = pair.has_value() || (s.y && s.model->config().cross);
-    const bool takesPair = s.source.name != "patterns" && s.source.name != "worked-example";
-    if (pair && !takesPair)
+    const PairUse use = s.model->config().pair;
+    if (pair && use == PairUse::None)
         unusedOption(s.source, "a second text", "it attends within one text");
-    if (s.model->config().cross != cross) {
-        const bool wasEdited = s.edited();
-        s.original = s.original->withCross(cross);
-        s.model = wasEdited ? s.model->withCross(cross) : s.original;
-        s.source.cross = cross;
-    }
     s.x = nullptr;
-    s.query = tokensOf(*s.model, std::string(text), std::nullopt, "text");
-    if (pair) {
-        s.y = nullptr;
-        s.key = tokensOf(*s.model, std::string(*pair), std::nullopt, "pair");
-    } else if (!s.y) {
-        s.key.reset();
+    if (use == PairUse::SecondSegment) {
+        s.query = tokensOf(*s.model, text, "text", pair);
+    } else {
+        const bool cross = pair.has_value() || (s.y && s.model->config().cross);
+        if (s.model->config().cross != cross) {
+            const bool wasEdited = s.edited();
+            s.original = s.original->withCross(cross);
+            s.model = wasEdited ? s.model->withCross(cross) : s.original;
+            s.source.cross = cross;
+        }
+        s.query = tokensOf(*s.model, text, "text");
+        if (pair) {
+            s.y = nullptr;
+            s.key = tokensOf(*s.model, *pair, "pair");
+        } else if (!s.y) {
+            s.key.reset();
+        }
     }
+    const bool cross = s.model->config().cross;
     std::erase_if(s.interventions, [&](const Intervention& i) { // places that the new texts do not have
         const bool cell = i.kind != Intervention::Kind::HeadOff;
         const bool keyRow = i.stage == Stage::EmbeddingKey, embedding = keyRow || i.stage == Stage::Embedding;
@@ -259,7 +297,7 @@ void validate(const Scenario& s) {
         throw InputError("the temperature must be a number from 0 to inf");
     checkRules(s);
     checkInterventions(s);
-    resolveMask(s.mask, c.causal, s.queries(), s.keys());
+    resolveMask(s.mask, {c.causal, c.slidingWindow}, s.queries(), s.keys());
     const std::int64_t n = s.queries(), m = s.keys();
     const std::int64_t perLayer =
         n * (2 * std::int64_t{c.heads} * c.dK + 3 * std::int64_t{c.dModel} + std::int64_t{c.heads} * c.dV) +
@@ -281,7 +319,8 @@ double scaleFactor(const Scenario& s) {
 
 KeyMask maskOf(const Scenario& s) {
     const int n = s.queries(), m = s.keys();
-    KeyMask mask = resolveMask(s.mask, s.model->config().causal, n, m);
+    const ModelConfig& c = s.model->config();
+    KeyMask mask = resolveMask(s.mask, {c.causal, c.slidingWindow}, n, m);
     const auto painted = [](const Intervention& i) { return i.kind == Intervention::Kind::MaskCell; };
     if (std::ranges::none_of(s.interventions, painted))
         return mask;

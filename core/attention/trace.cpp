@@ -1,6 +1,8 @@
 #include "core/attention/trace.h"
 
+#include "core/attention/block.h"
 #include "core/attention/head_problem.h"
+#include "core/tensor/arithmetic.h"
 #include "core/tensor/errors.h"
 
 #include <algorithm>
@@ -11,16 +13,17 @@ namespace headscope {
 
 namespace {
 
-// Rotary positions (Su et al. 2021) on half-split pairs: columns c and c + d_k/2 of every head turn by
-// position * theta^(-2c/d_k).
-SharedMatrix rotated(const SharedMatrix& all, int width, double theta) {
+// Rotary positions (Su et al. 2021) on half-split pairs: in every head the columns c and c + dims/2 of the first `dims`
+// turn by position * theta^(-2c/dims).
+SharedMatrix rotated(const SharedMatrix& all, const ModelConfig& config) {
     Matrix out = *all;
-    const int half = width / 2;
+    const int dims = config.ropeDims > 0 ? config.ropeDims : config.dK, half = dims / 2;
     for (int c = 0; c < half; ++c) {
-        const double frequency = std::pow(theta, -2.0 * c / width);
+        const double frequency = config.ropeFrequencies.empty() ? std::pow(config.ropeTheta, -2.0 * c / dims)
+                                                                : config.ropeFrequencies[static_cast<std::size_t>(c)];
         for (int i = 0; i < out.rows(); ++i) {
             const double cosine = std::cos(i * frequency), sine = std::sin(i * frequency);
-            for (int band = 0; band < out.cols(); band += width) {
+            for (int band = 0; band < out.cols(); band += config.dK) {
                 const double a = (*all)(i, band + c), b = (*all)(i, band + c + half);
                 out(i, band + c) = static_cast<float>(a * cosine - b * sine);
                 out(i, band + c + half) = static_cast<float>(a * sine + b * cosine);
@@ -51,14 +54,14 @@ Embedding embedded(const Scenario& s, const TokenSequence& tokens, const SharedM
         return *before;
     Embedding e;
     if (own)
-        e = {{{"given", own}}, own};
+        e = {{{"given", own}}, own, own};
     else
         e = s.model->embedder().embed(tokens);
     if (!edits.empty()) {
-        Matrix changed = *e.sum;
+        Matrix changed = *e.x;
         for (const Intervention& i : edits)
             changed(i.row, i.col) = i.value;
-        e.sum = share(std::move(changed));
+        e.x = share(std::move(changed));
     }
     return e;
 }
@@ -82,37 +85,57 @@ public:
     Tracer(const Scenario& s, const Backend& backend, const KeyMask& mask, std::stop_token stop)
         : m_scenario(s), m_config(s.model->config()), m_backend(backend), m_mask(mask), m_stop(std::move(stop)) {}
 
-    std::shared_ptr<const LayerTrace> layer(LayerIndex l, SharedMatrix x, SharedMatrix y) const {
+    // y: the embedded key text in cross-attention, else null: keys and values come from x.
+    std::shared_ptr<const LayerTrace> layer(LayerIndex l, SharedMatrix stream, SharedMatrix y) const {
         const LayerWeights& w = m_scenario.model->layer(l);
         const ModelConfig& c = m_config;
         LayerTrace t;
-        t.x = std::move(x);
-        t.y = std::move(y);
+        t.stream = std::move(stream);
+        const bool normFirst = c.block == BlockForm::PreNorm || c.block == BlockForm::Parallel;
+        t.x = normFirst ? normalized(t.stream, block(l).norm1, c.norm, c.normEpsilon) : t.stream;
+        t.y = y ? std::move(y) : t.x;
         t.projectionQ = project(*t.x, w.wQ, w.bQ, c.heads);
         t.projectionK = project(*t.y, w.wK, w.bK, c.kvHeads);
         t.projectionV = project(*t.y, w.wV, w.bV, c.kvHeads);
         const bool rope = c.position == Position::Rope;
-        t.q = rope ? rotated(t.projectionQ, c.dK, c.ropeTheta) : t.projectionQ;
-        t.k = rope ? rotated(t.projectionK, c.dK, c.ropeTheta) : t.projectionK;
+        t.q = rope ? rotated(t.projectionQ, c) : t.projectionQ;
+        t.k = rope ? rotated(t.projectionK, c) : t.projectionK;
         t.v = t.projectionV;
         for (int i = 0; i < t.x->rows(); ++i)
             t.emptyRows.push_back(isEmptyRow(i));
         if (has(m_scenario.rules, Rule::AverageHeads))
             t.meanWeights = share(meanWeights(m_backend, m_scenario, m_mask, t, l, m_stop));
         t.concat = share(concat(t, l));
-        const bool project = w.wO && !has(m_scenario.rules, Rule::NoOutputProjection);
-        t.output = project ? share(m_backend.linear(*t.concat, *w.wO, w.bO.get())) : t.concat;
-        t.hidden = t.output;
-        if (c.residual) {
-            Matrix sum = *t.output;
-            for (std::size_t i = 0; i < sum.size(); ++i)
-                sum.values()[i] += t.x->values()[i];
-            t.hidden = share(std::move(sum));
-        }
+        const bool projected = w.wO && !has(m_scenario.rules, Rule::NoOutputProjection);
+        t.output = projected ? share(m_backend.linear(*t.concat, *w.wO, w.bO.get())) : t.concat;
+        t.hidden = leave(t, l);
         return std::make_shared<const LayerTrace>(std::move(t));
     }
 
 private:
+    const BlockWeights& block(LayerIndex l) const {
+        return m_scenario.model->transformer()->blocks[static_cast<std::size_t>(l.value)];
+    }
+
+    // The residual stream behind the layer: attention's output and the MLP, as the block's form has them (BlockForm).
+    SharedMatrix leave(const LayerTrace& t, LayerIndex l) const {
+        const ModelConfig& c = m_config;
+        if (c.block == BlockForm::Attention)
+            return c.residual ? share(sum(*t.stream, *t.output)) : t.output;
+        const BlockWeights& b = block(l);
+        const SharedMatrix attended = share(sum(*t.stream, *t.output));
+        const auto mlp = [&](const SharedMatrix& x) { return feedForward(m_backend, *x, b, c.activation); };
+        const auto normed = [&](const SharedMatrix& x, const NormWeights& w) {
+            return normalized(x, w, c.norm, c.normEpsilon);
+        };
+        if (c.block == BlockForm::PostNorm) {
+            const SharedMatrix middle = normed(attended, b.norm1);
+            return normed(share(sum(*middle, mlp(middle))), b.norm2);
+        }
+        const SharedMatrix& input = c.block == BlockForm::Parallel ? t.stream : attended;
+        return share(sum(*attended, mlp(normed(input, b.norm2))));
+    }
+
     SharedMatrix project(const Matrix& x, const SharedMatrix& w, const SharedMatrix& b, int heads) const {
         if (m_stop.stop_requested())
             throw Cancelled();
@@ -181,15 +204,15 @@ SharedTrace trace(const Scenario& s, const Backend& backend, const AttentionTrac
 
     const Tracer tracer(t->scenario, backend, t->mask, stop);
     const int layers = s.model->config().layers;
-    SharedMatrix x = t->embedding.sum;
+    SharedMatrix x = t->embedding.x;
     for (int l = 0; l < layers; ++l) {
         if (stop.stop_requested())
             throw Cancelled();
         const LayerIndex index{l};
-        const SharedMatrix y = s.key ? t->embeddingKey.sum : x;
+        const SharedMatrix y = s.key ? t->embeddingKey.x : nullptr;
         const LayerTrace* old =
             previous && l < static_cast<int>(previous->layers.size()) ? &previous->layer(index) : nullptr;
-        if (old && previous->backend == &backend && old->x == x && old->y == y &&
+        if (old && previous->backend == &backend && old->stream == x && (!y || old->y == y) &&
             before->model->layer(index) == s.model->layer(index) && sameOptions(*before, s, index)) {
             t->layers.push_back(previous->layers[static_cast<std::size_t>(l)]);
             ++t->reusedLayers;
@@ -200,8 +223,15 @@ SharedTrace trace(const Scenario& s, const Backend& backend, const AttentionTrac
         if (progress)
             progress(static_cast<double>(l + 1) / layers);
     }
+    t->hidden = x;
+    if (const Transformer* model = s.model->transformer())
+        t->hidden = normalized(x, model->finalNorm, s.model->config().norm, s.model->config().normEpsilon);
     t->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return t;
+}
+
+Matrix logitsOf(const AttentionTrace& t) {
+    return logits(*t.backend, *t.scenario.model->transformer()->output, *t.hidden, t.config());
 }
 
 } // namespace headscope

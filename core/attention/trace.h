@@ -11,7 +11,8 @@ namespace headscope {
 
 // What one layer computed. Shapes: n queries, m keys.
 struct LayerTrace {
-    SharedMatrix x;           // (n, d_model): what W_Q multiplies
+    SharedMatrix stream;      // (n, d_model): the residual stream that enters the layer
+    SharedMatrix x;           // (n, d_model): what W_Q multiplies: the stream, after a pre-norm where the model has one
     SharedMatrix y;           // (m, d_model of Y): what W_K and W_V multiply; the same object as x in self-attention
     SharedMatrix projectionQ; // (n, h*d_k)
     SharedMatrix projectionK; // (m, h_kv*d_k)
@@ -31,6 +32,7 @@ struct AttentionTrace {
     Embedding embedding;    // of the query text
     Embedding embeddingKey; // of the key text; equal to `embedding` in self-attention
     std::vector<std::shared_ptr<const LayerTrace>> layers;
+    SharedMatrix hidden; // (n, d_model): the last layer's output, after the final norm where there is one
     KeyMask mask;
     const Backend* backend = nullptr;
     int reusedLayers = 0;
@@ -39,6 +41,9 @@ struct AttentionTrace {
     const LayerTrace& layer(LayerIndex l) const { return *layers[static_cast<std::size_t>(l.value)]; }
     const ModelConfig& config() const { return scenario.model->config(); }
 };
+// (n, vocabulary): the model must have an output layer (Transformer::output).
+Matrix logitsOf(const AttentionTrace& trace);
+
 using SharedTrace = std::shared_ptr<const AttentionTrace>;
 
 using Progress = std::function<void(double fraction)>;

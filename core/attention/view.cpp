@@ -80,16 +80,17 @@ Curve parseCurve(std::string_view text) {
         return {Curve::Kind::Row, 1};
     const std::size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
-    const auto value = colon == std::string_view::npos ? std::nullopt : parseFinite(text.substr(colon + 1));
+    // 0, which no curve takes, where there is no number.
+    const double value = colon == std::string_view::npos ? 0 : parseFinite(text.substr(colon + 1)).value_or(0);
     if (name == "gamma") {
-        if (!value || *value <= 0)
+        if (value <= 0)
             throw InputError("curve '" + std::string(text) + "': expected gamma:G with a number G > 0");
-        return {Curve::Kind::Gamma, *value};
+        return {Curve::Kind::Gamma, value};
     }
     if (name == "percentile") {
-        if (!value || *value <= 0 || *value > 100)
+        if (value <= 0 || value > 100)
             throw InputError("curve '" + std::string(text) + "': expected percentile:P with 0 < P <= 100");
-        return {Curve::Kind::Percentile, *value};
+        return {Curve::Kind::Percentile, value};
     }
     throw InputError("curve '" + std::string(text) + "' is unknown: expected linear, gamma:G, percentile:P or row");
 }

@@ -1,8 +1,8 @@
 // The reference: written to be read. Products are summed in double and rounded to float once per stage, so that every
 // number on screen follows from the numbers on the stage before it.
 #include "core/backend/backend.h"
-
-#include <Eigen/Core>
+#include "core/tensor/arithmetic.h"
+#include "core/tensor/eigen.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,22 +11,6 @@
 namespace headscope {
 
 namespace {
-
-using DoubleMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using FloatMap = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
-                            Eigen::Unaligned, Eigen::OuterStride<>>;
-
-DoubleMatrix toDouble(MatrixView view) {
-    return FloatMap(view.data, view.rows, view.cols, Eigen::OuterStride<>(view.stride)).cast<double>();
-}
-
-Matrix toFloat(const DoubleMatrix& d) {
-    Matrix out(static_cast<int>(d.rows()), static_cast<int>(d.cols()));
-    for (int r = 0; r < out.rows(); ++r)
-        for (int c = 0; c < out.cols(); ++c)
-            out(r, c) = static_cast<float>(d(r, c));
-    return out;
-}
 
 // Softmax of `logits` at the open places, in place in `out`; closed places become 0. The maximum is subtracted before
 // the division by the temperature, so neither large scores nor small temperatures overflow. Returns false when nothing
@@ -70,12 +54,7 @@ public:
     std::string description() const override { return "CPU reference (Eigen, sums in double, one thread)"; }
 
     Matrix linear(MatrixView x, MatrixView w, const Matrix* bias) const override {
-        assert(x.cols == w.rows);
-        DoubleMatrix y;
-        y.noalias() = toDouble(x) * toDouble(w);
-        if (bias)
-            y.rowwise() += toDouble(*bias).row(0);
-        return toFloat(y);
+        return headscope::linear(x, w, bias);
     }
 
     HeadRows attend(const HeadProblem& p, int begin, int end, HeadWanted wanted) const override {

@@ -337,7 +337,7 @@ ModelSource readModel(const Field& model, const std::string& baseFolder) {
         if (model.has("heads"))
             source.heads = model.at("heads").integer(1);
         if (model.has("sha256")) {
-            const std::string stored = model.at("sha256").text(), found = sha256OfFile(source.name);
+            const std::string stored = model.at("sha256").text(), found = sha256(mapFile(source.name).bytes);
             if (stored != found)
                 throw LoadError(source.name, "",
                                 "the file that the scenario was made with, sha256 " + printable(stored),

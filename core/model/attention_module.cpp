@@ -86,7 +86,7 @@ public:
         out.source.cross = config.cross;
         out.source.heads = config.heads;
         if (std::error_code error; std::filesystem::exists(m_file.path(), error))
-            out.source.sha256 = sha256OfFile(m_file.path());
+            out.source.sha256 = sha256(mapFile(m_file.path()).bytes);
         auto embedder = makeWordEmbedder(config.dModel, Position::None, m_source.toy.seed);
         out.model = std::make_shared<const Model>(std::move(config), std::vector<LayerWeights>{m_weights},
                                                   makeWordTokenizer(), std::move(embedder));
@@ -441,7 +441,7 @@ private:
     ModelConfig makeConfig(const OpenedModel& opened) {
         ModelConfig c;
         c.name = std::filesystem::path(m_file.path()).filename().string();
-        c.family = "attention module";
+        c.family = attentionModuleFamily;
         c.dModel = m_weights.wQ->rows();
         c.dModelKey = m_weights.wK->rows();
         if (m_weights.wV->rows() != c.dModelKey)
@@ -453,6 +453,7 @@ private:
         c.kvHeads = m_weights.wK->cols() / c.dK;
         c.dV = m_weights.wV->cols() / c.kvHeads;
         c.dOut = m_weights.wO ? m_weights.wO->cols() : c.heads * c.dV;
+        c.pair = PairUse::KeyText;
         c.cross = m_source.cross || opened.y || c.dModelKey != c.dModel;
         c.residual = false;
         c.notes.push_back(std::string(m_found.form->what) + (m_found.perHead ? ", one set per head" : "") +

@@ -1,7 +1,11 @@
 #include "core/model/builtin.h"
 
 #include "core/model/attention_module.h"
+#include "core/model/checkpoint.h"
+#include "core/model/embedded.h"
 #include "core/tensor/errors.h"
+
+#include <filesystem>
 
 namespace headscope {
 
@@ -11,6 +15,8 @@ std::string_view defaultModelName() {
 
 const std::vector<BuiltinModel>& builtinModels() {
     static const std::vector<BuiltinModel> models{
+        {"mini", "a trained sentence encoder, all-MiniLM-L6-v2 (6 layers of 12 heads, up to 512 tokens)"},
+        {"story", "a small trained decoder (3 layers of 4 heads): causal attention, names and pronouns, next tokens"},
         {"patterns", "seven heads built by formula, each doing exactly what its name says (1 layer, up to 512 tokens)"},
         {"toy", "projections drawn from a seed, any d_model, heads, kv-heads, d_k, d_v and layers"},
         {"worked-example",
@@ -27,13 +33,21 @@ OpenedModel openModel(ModelSource source) {
         return {std::move(source), makePatterns(), nullptr, nullptr};
     if (source.name == "worked-example")
         return {std::move(source), makeWorkedExample(), nullptr, nullptr};
+    if (source.name == "mini")
+        return {std::move(source), embeddedMini(), nullptr, nullptr};
+    if (source.name == "story")
+        return {std::move(source), embeddedStory(), nullptr, nullptr};
     if (source.name.find_first_of("/.") == std::string::npos) {
         std::string names;
         for (const BuiltinModel& m : builtinModels())
             names += m.name + ", ";
         throw InputError("the model '" + source.name + "' is unknown: expected " + names + "or the path of a file");
     }
+    if (std::filesystem::is_directory(source.name))
+        return openFolder(std::move(source));
     const auto file = openTensorFile(source.name);
+    if (const auto gguf = std::dynamic_pointer_cast<const GgufFile>(file))
+        return openGguf(std::move(source), *gguf);
     return openAttentionModule(source, *file);
 }
 

@@ -42,6 +42,8 @@ const std::vector<PrintedStage>& workedExamplePrinted();
 std::string_view workedExampleText(); // the sentence the printed numbers belong to
 std::string_view workedExampleNote(); // what is wrong with the printed ones, in two sentences
 
+inline constexpr std::string_view attentionModuleFamily = "attention module";
+
 struct BuiltinModel {
     std::string name, what;
 };

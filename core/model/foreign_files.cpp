@@ -59,8 +59,6 @@ void refuseForeignFile(const FileBytes& file) {
         for (const std::string_view tag : {"<!doctype", "<html", "<?xml", "<head", "<body", "<!--"})
             if (std::string_view(start).substr(visible).starts_with(tag))
                 throw LoadError(path, "", "safetensors, npz or npy", "a web page", "download the file itself");
-    if (bytes.starts_with("GGUF"))
-        throw LoadError(path, "", "", "", "GGUF checkpoints are not read yet");
     if (bytes.starts_with("\x89HDF\r\n"))
         throw LoadError(path, "", "safetensors, npz or npy", "an HDF5 file", "save its arrays with numpy.savez");
     // A pickle begins with 80 and its protocol; that torch.save wrote it is likely, and the advice is the same.

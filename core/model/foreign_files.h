@@ -7,7 +7,7 @@
 
 namespace headscope {
 
-// Throws LoadError for an empty file, a Git LFS pointer, a web page, a pickle, ONNX, GGUF or HDF5; else returns.
+// Throws LoadError for an empty file, a Git LFS pointer, a web page, a pickle, ONNX or HDF5; else returns.
 void refuseForeignFile(const FileBytes& file);
 
 // A checkpoint that torch.save wrote (a pickle, alone or inside a zip archive), with the Python that converts it.

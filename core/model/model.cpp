@@ -95,9 +95,9 @@ TensorBand headBandOf(const ModelConfig& c, WeightKind kind, HeadIndex head) {
 }
 
 Model::Model(ModelConfig config, std::vector<LayerWeights> layers, std::shared_ptr<const Tokenizer> tokenizer,
-             std::shared_ptr<const Embedder> embedder)
+             std::shared_ptr<const Embedder> embedder, std::shared_ptr<const Transformer> transformer)
     : m_config(std::move(config)), m_layers(std::move(layers)), m_tokenizer(std::move(tokenizer)),
-      m_embedder(std::move(embedder)) {
+      m_embedder(std::move(embedder)), m_transformer(std::move(transformer)) {
     assert(m_config.layers == static_cast<int>(m_layers.size()) && m_config.kvHeads > 0 &&
            m_config.heads % m_config.kvHeads == 0);
     for (int l = 0; l < m_config.layers; ++l)

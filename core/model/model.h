@@ -19,6 +19,16 @@ enum class Position { None, Sinusoidal, Learned, Rope, Alibi };
 std::string_view positionName(Position p); // "none", "sinusoidal", "learned", "rope", "alibi"
 std::optional<Position> positionFromName(std::string_view name);
 
+// How attention and MLP sit around the residual stream h. Attention: out, or h + out. PostNorm (BERT): h1 = norm(h +
+// attention(h)), h2 = norm(h1 + MLP(h1)). PreNorm (GPT-2, Llama): h1 = h + attention(norm(h)), h2 = h1 + MLP(norm(h1)).
+// Parallel (GPT-NeoX): h + attention(norm(h)) + MLP(norm'(h)).
+enum class BlockForm { Attention, PostNorm, PreNorm, Parallel };
+enum class Norm { Layer, Rms };
+enum class Activation { Gelu, GeluTanh, Relu, Silu };
+
+// What a second text is to a model.
+enum class PairUse { None, KeyText, SecondSegment };
+
 struct ModelConfig {
     std::string name;   // "toy", "patterns", or the file's name
     std::string family; // "toy", "patterns", "worked-example", "attention module"
@@ -31,8 +41,18 @@ struct ModelConfig {
     int dK = 0, dV = 0;
     Position position = Position::None;
     double ropeTheta = 10000.0;
-    bool causal = false;                // the model's own mask
-    bool cross = false;                 // queries from one text, keys and values from another
+    int ropeDims = 0;                    // the first dimensions of each head that turn; 0 is all d_k
+    std::vector<double> ropeFrequencies; // per pair, where the model scales them; empty: theta^(-2c/dims)
+    int slidingWindow = 0;               // a query sees itself and the W - 1 tokens before it; 0 is no limit
+    BlockForm block = BlockForm::Attention;
+    Norm norm = Norm::Layer;
+    double normEpsilon = 1e-5;
+    Activation activation = Activation::Gelu;
+    int dFeedForward = 0; // width of the MLP; 0 is none
+    int vocabulary = 0;   // 0: words are not numbered by the model
+    bool causal = false;  // the model's own mask
+    bool cross = false;   // queries from one text, keys and values from another
+    PairUse pair = PairUse::None;
     bool residual = true;               // layer input + output is the next layer's input
     float softcap = 0.0F;               // scores become cap * tanh(score / cap) after the mask; 0 is none
     int maxTokens = 16384;              // a longer text is refused with both numbers
@@ -51,6 +71,37 @@ struct LayerWeights {
     SharedMatrix wO; // (h*d_v, d_model); null: output = concat
     SharedMatrix bQ, bK, bV, bO;
     bool operator==(const LayerWeights&) const = default; // identity of the tensors
+};
+
+// A norm's gain and bias, (1, width) each; bias is null for RMSNorm. Without a gain there is no norm.
+struct NormWeights {
+    SharedMatrix gain, bias;
+};
+// A linear layer as applied: x W + b; b may be null. Without W there is no layer.
+struct LinearWeights {
+    SharedMatrix w, b;
+};
+
+// What a transformer layer has beside its attention. norm1 is the one next to the attention, norm2 next to the MLP.
+struct BlockWeights {
+    NormWeights norm1, norm2;
+    LinearWeights up, gate, down; // (d_model, d_ff), (d_model, d_ff), (d_ff, d_model); gate only in gated MLPs
+};
+
+// Hidden states to logits: [dense, activation, norm], then times the vocabulary's rows.
+struct OutputLayer {
+    LinearWeights dense; // a masked-LM head's; mostly absent
+    Activation activation = Activation::Gelu;
+    NormWeights norm;
+    SharedMatrix vocabulary; // (vocabulary, d_model): one row per token
+    SharedMatrix bias;       // (1, vocabulary) or null
+};
+
+// Everything of a trained model around its attention layers; never edited.
+struct Transformer {
+    std::vector<BlockWeights> blocks; // one per layer
+    NormWeights finalNorm;
+    std::optional<OutputLayer> output;
 };
 
 enum class WeightKind { WQ, WK, WV, WO, BQ, BK, BV, BO };
@@ -72,14 +123,15 @@ struct TensorBand {
 };
 TensorBand headBandOf(const ModelConfig& config, WeightKind kind, HeadIndex head);
 
-// What X of layer 0 is made of: parts of equal shape (n, d_model) whose sum is `sum`.
+// What X of layer 0 is made of: parts of equal shape whose sum is `sum`.
 struct Embedding {
     struct Part {
         std::string name; // "token", "position"
         SharedMatrix values;
     };
     std::vector<Part> parts;
-    SharedMatrix sum; // (n, d_model)
+    SharedMatrix sum; // (n, width of the parts)
+    SharedMatrix x; // (n, d_model): what enters layer 0: the sum, after a norm or a projection where the model has one
 };
 
 class Embedder {
@@ -92,12 +144,13 @@ class Model {
 public:
     // Validates every shape against the config; throws LoadError naming the tensor, expected and found.
     Model(ModelConfig config, std::vector<LayerWeights> layers, std::shared_ptr<const Tokenizer> tokenizer,
-          std::shared_ptr<const Embedder> embedder);
+          std::shared_ptr<const Embedder> embedder, std::shared_ptr<const Transformer> transformer = nullptr);
 
     const ModelConfig& config() const { return m_config; }
     const LayerWeights& layer(LayerIndex l) const { return m_layers[static_cast<std::size_t>(l.value)]; }
     const Tokenizer& tokenizer() const { return *m_tokenizer; }
     const Embedder& embedder() const { return *m_embedder; }
+    const Transformer* transformer() const { return m_transformer.get(); } // null: attention layers alone
 
     // Null where the model has no such tensor.
     const SharedMatrix& tensor(TensorId id) const;
@@ -114,6 +167,7 @@ private:
     std::vector<LayerWeights> m_layers;
     std::shared_ptr<const Tokenizer> m_tokenizer;
     std::shared_ptr<const Embedder> m_embedder;
+    std::shared_ptr<const Transformer> m_transformer;
 };
 
 using SharedModel = std::shared_ptr<const Model>;

@@ -69,7 +69,8 @@ public:
             for (int c = 0; c < dModel; ++c)
                 sum(i, c) = token(i, c) + position(i, c);
         }
-        return {{{"token", share(std::move(token))}, {"position", share(std::move(position))}}, share(std::move(sum))};
+        const SharedMatrix x = share(std::move(sum));
+        return {{{"token", share(std::move(token))}, {"position", share(std::move(position))}}, x, x};
     }
 };
 

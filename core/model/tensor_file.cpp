@@ -1,6 +1,7 @@
 #include "core/model/tensor_file.h"
 
 #include "core/model/foreign_files.h"
+#include "core/model/gguf.h"
 #include "core/model/mapped_file.h"
 #include "core/model/npy.h"
 #include "core/model/npz.h"
@@ -71,13 +72,15 @@ Matrix TensorFile::matrix(const TensorEntry& entry, bool requireFinite) const {
 std::shared_ptr<const TensorFile> openTensorFile(const std::string& path) {
     FileBytes file = mapFile(path);
     refuseForeignFile(file);
+    if (startsLikeGguf(file.bytes) || path.ends_with(".gguf"))
+        return parseGguf(std::move(file));
     if (startsLikeNpy(file.bytes) || path.ends_with(".npy"))
         return parseNpy(std::move(file));
     if (startsLikeZip(file.bytes) || path.ends_with(".npz"))
         return parseNpz(std::move(file));
     if (startsLikeSafetensors(file) || path.ends_with(".safetensors"))
         return parseSafetensors(std::move(file));
-    throw LoadError(path, "", "safetensors, npz or npy", "something else");
+    throw LoadError(path, "", "safetensors, GGUF, npz or npy", "something else");
 }
 
 } // namespace headscope

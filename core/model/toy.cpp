@@ -46,6 +46,7 @@ ModelConfig configOf(const ToyOptions& o, bool cross) {
         throw InputError("--position rope turns pairs of dimensions: expected an even d_k, found " +
                          std::to_string(c.dK));
     c.position = o.position;
+    c.pair = PairUse::KeyText;
     c.cross = cross;
     c.residual = o.residual;
     const std::int64_t width =

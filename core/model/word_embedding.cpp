@@ -1,6 +1,7 @@
 #include "core/model/word_embedding.h"
 
 #include "core/model/random.h"
+#include "core/tensor/arithmetic.h"
 
 #include <cmath>
 #include <unordered_map>
@@ -22,13 +23,6 @@ Matrix sinusoidalRows(int n, int d) {
 Matrix learnedRows(int n, int d, std::uint64_t seed) {
     Random random(seed ^ hashText("position"));
     return normalMatrix(n, d, 0.5, random); // row by row, so a longer text keeps the rows of a shorter one
-}
-
-Matrix sum(const Matrix& a, const Matrix& b) {
-    Matrix out = a;
-    for (std::size_t i = 0; i < out.size(); ++i)
-        out.values()[i] += b.values()[i];
-    return out;
 }
 
 class WordEmbedder final : public Embedder {
@@ -53,7 +47,8 @@ public:
         if (m_position == Position::Learned)
             out.parts.push_back({"position", share(learnedRows(tokens.size(), m_d, m_seed))});
         if (out.parts.size() == 2)
-            out.sum = share(sum(*out.parts[0].values, *out.parts[1].values));
+            out.sum = share(headscope::sum(*out.parts[0].values, *out.parts[1].values));
+        out.x = out.sum;
         return out;
     }
 

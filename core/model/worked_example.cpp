@@ -19,7 +19,7 @@ public:
         for (int i = 0; i < tokens.size(); ++i)
             std::ranges::copy(rows[tokens.tokens[static_cast<std::size_t>(i)].id], x.row(i).begin());
         SharedMatrix shared = share(std::move(x));
-        return {{{"token", shared}}, shared};
+        return {{{"token", shared}}, shared, shared};
     }
 };
 

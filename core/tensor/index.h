@@ -1,6 +1,9 @@
 // Typed indices: a layer, a head and a token cannot be exchanged by mistake. All start at 0.
 #pragma once
 
+// First and apart, for libstdc++'s macros: without them moc cannot read <compare>.
+#include <cstddef>
+
 #include <compare>
 
 namespace headscope {

@@ -1,7 +1,5 @@
 #include "core/tensor/sha256.h"
 
-#include "core/model/mapped_file.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -69,10 +67,6 @@ std::string sha256(std::span<const std::uint8_t> bytes) {
         for (int shift = 28; shift >= 0; shift -= 4)
             text += digits[(word >> shift) & 15U];
     return text;
-}
-
-std::string sha256OfFile(const std::string& path) {
-    return sha256(mapFile(path).bytes);
 }
 
 } // namespace headscope

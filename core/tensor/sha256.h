@@ -8,6 +8,5 @@
 namespace headscope {
 
 std::string sha256(std::span<const std::uint8_t> bytes); // 64 hexadecimal digits, lower case
-std::string sha256OfFile(const std::string& path);       // throws LoadError
 
 } // namespace headscope

@@ -16,7 +16,7 @@ Matrix weightsOf(const std::vector<float>& scores, double temperature, const std
     Matrix q(1, m);
     std::ranges::copy(scores, q.values().begin());
     const Matrix k = identity(m, m);
-    const KeyMask open = resolveMask(parseMask(mask), false, 1, m);
+    const KeyMask open = resolveMask(parseMask(mask), ModelMask{}, 1, m);
     HeadProblem p;
     p.q = q;
     p.k = k;

@@ -103,7 +103,7 @@ Expected expectedOf(const Matrix& m) {
 
 // Everything that closes cells or adds to them, for one head of one batch entry.
 KeyMask maskOf(const Case& c, std::int64_t b, std::int64_t h, int n, int m, int past) {
-    KeyMask mask = resolveMask(parseMask("none"), false, n, m);
+    KeyMask mask = resolveMask(parseMask("none"), ModelMask{}, n, m);
     for (int i = 0; i < n; ++i) {
         int& end = mask.open[static_cast<std::size_t>(i)].end;
         if (c.attributes().value("is_causal", 0) == 1) {

@@ -76,7 +76,7 @@ SharedTrace runLayer(const Layer& layer, const Matrix& x) {
 HeadRows attendScores(const Matrix& scores, double scale, const Mask& mask, const Matrix& v) {
     const int n = scores.rows(), m = scores.cols();
     const Matrix k = identity(m, m);
-    const KeyMask open = resolveMask(mask, false, n, m);
+    const KeyMask open = resolveMask(mask, ModelMask{}, n, m);
     HeadProblem p;
     p.q = scores;
     p.k = k;
@@ -192,7 +192,7 @@ Arrays hackerllama(const json& f) { // scores over sqrt(3) saturate, so the arti
 
 Arrays crossAttentionWords(const json& f) { // 3 queries, 6 keys, Q, K and V given
     const Matrix q = input(f, "Q"), k = input(f, "K"), v = input(f, "V_float32");
-    const KeyMask open = resolveMask(parseMask("none"), false, q.rows(), k.rows());
+    const KeyMask open = resolveMask(parseMask("none"), ModelMask{}, q.rows(), k.rows());
     HeadProblem p;
     p.q = q;
     p.k = k;

@@ -15,7 +15,7 @@ constexpr float closed = KeyMask::minusInfinity;
 void expectOpenWhere(const std::string& text, const std::function<bool(int i, int j, int m)>& isOpen,
                      bool modelIsCausal = false) {
     for (const auto& [n, m] : {std::pair{1, 1}, std::pair{5, 5}, std::pair{3, 7}, std::pair{7, 3}}) {
-        const KeyMask mask = resolveMask(parseMask(text), modelIsCausal, n, m);
+        const KeyMask mask = resolveMask(parseMask(text), ModelMask{.causal = modelIsCausal}, n, m);
         ASSERT_EQ(mask.open.size(), static_cast<std::size_t>(n));
         for (int i = 0; i < n; ++i) {
             for (int j = 0; j < m; ++j) {
@@ -60,7 +60,7 @@ TEST(Masks, ThatMakeNoSenseAreRefused) {
                              "causal+", "+causal", "causal++none", "causal:3", "padding:1.5"}) {
         EXPECT_THROW(parseMask(text), InputError) << text;
     }
-    EXPECT_THROW(resolveMask(parseMask("padding:6"), false, 5, 5), InputError);
+    EXPECT_THROW(resolveMask(parseMask("padding:6"), ModelMask{}, 5, 5), InputError);
 }
 
 TEST(Masks, FlagsFromAFileOpenAndOtherNumbersAreAdded) {
@@ -87,7 +87,7 @@ TEST(Masks, AddedNumbersSumAndMeetTheOtherParts) {
     Mask mask = parseMask("causal");
     mask.parts.push_back({MaskPart::Kind::Matrix, 0, share(a)});
     mask.parts.push_back({MaskPart::Kind::Matrix, 0, share(b)});
-    const KeyMask k = resolveMask(mask, false, 3, 3);
+    const KeyMask k = resolveMask(mask, ModelMask{}, 3, 3);
     EXPECT_EQ((*k.additive)(1, 0), -1.5F);
     EXPECT_FALSE(k.isOpen(2, 0));
     EXPECT_FALSE(k.isOpen(0, 1));
@@ -98,7 +98,7 @@ TEST(Masks, OfAnotherSizeAreRefusedWithBothSizes) {
     Mask mask;
     mask.parts = {{MaskPart::Kind::Matrix, 0, share(Matrix(2, 3))}};
     try {
-        resolveMask(mask, false, 4, 5);
+        resolveMask(mask, ModelMask{}, 4, 5);
         FAIL() << "accepted";
     } catch (const InputError& e) {
         EXPECT_NE(std::string(e.what()).find("2 x 3"), std::string::npos) << e.what();

@@ -1,6 +1,7 @@
 // A scenario saved and opened is the same scenario: every array is equal bit for bit.
 #include "core/exchange/scenario_file.h"
 
+#include "core/model/mapped_file.h"
 #include "core/tensor/errors.h"
 #include "core/tensor/sha256.h"
 #include "tests/support/files.h"
@@ -137,18 +138,18 @@ TEST(ScenarioFile, AModuleIsFoundBesideTheScenarioAndMustNotHaveChanged) {
     saveScenario(document, folder / "s.headscope");
     const auto json = nlohmann::json::parse(testing::readFile(folder / "s.headscope"));
     EXPECT_EQ(json.at("model").at("path"), "m.npz");
-    EXPECT_EQ(json.at("model").at("sha256"), sha256OfFile(path));
+    EXPECT_EQ(json.at("model").at("sha256"), sha256(mapFile(path).bytes));
     expectSameArrays(document.scenario, openScenario(folder / "s.headscope").scenario);
     // A text typed over the file's own X
     const Document typed{withTexts(document.scenario, "two words", std::nullopt), {}};
     saveScenario(typed, folder / "t.headscope");
     expectSameArrays(typed.scenario, openScenario(folder / "t.headscope").scenario);
 
-    const std::string old = sha256OfFile(path);
+    const std::string old = sha256(mapFile(path).bytes);
     testing::writeArrays(path, {module[1], module[0], module[2], module[3]});
     const std::string sentence = refusal<LoadError>([&] { openScenario(folder / "s.headscope"); });
     EXPECT_NE(sentence.find(old), std::string::npos) << sentence;
-    EXPECT_NE(sentence.find(sha256OfFile(path)), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find(sha256(mapFile(path).bytes)), std::string::npos) << sentence;
 }
 
 TEST(ScenarioFile, WhatDoesNotFitTheModelIsRefusedWithItsPlace) {

@@ -136,8 +136,7 @@ TEST(TensorFile, ForeignFilesAreNamedForWhatTheyAre) {
                                   {"b.npz", "\n<!DOCTYPE html><html></html>", "a web page"},
                                   {"c.bin", "\x80\x02}q\x01.", "torch.load(\"c.bin\""},
                                   {"d.onnx", "\x08\x07\x12\x07pytorch", "onnx.load(\"d.onnx\")"},
-                                  {"e.gguf", "GGUF\x03", "GGUF checkpoints are not read yet"},
-                                  {"f.csv", "1,2,3\n4,5,6\n", "expected safetensors, npz or npy"},
+                                  {"f.csv", "1,2,3\n4,5,6\n", "expected safetensors, GGUF, npz or npy"},
                                   {"g.npz", "PK\x03\x04", "cut off"}};
     for (const Case& c : cases) {
         const std::string path = writeFile(folder / c.name, c.bytes);

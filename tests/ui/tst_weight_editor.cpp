@@ -250,7 +250,7 @@ private slots:
 
     void whatTheModelLacksIsDisabledWithAReason() {
         Bench b(workedExample());
-        auto* biases = b.editor->findChild<QToolButton*>(QStringLiteral("showbiases"));
+        auto* biases = b.editor->findChild<QToolButton*>(QStringLiteral("showb"));
         QVERIFY(!biases->isEnabled());
         QVERIFY(biases->toolTip().contains(QStringLiteral("no biases")));
     }

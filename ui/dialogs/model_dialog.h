@@ -2,9 +2,9 @@
 // used.
 #pragma once
 
-#include <QDialog> // first: moc cannot read <compare> before a Qt header
-
 #include "core/model/builtin.h"
+
+#include <QDialog>
 
 class QCheckBox;
 class QComboBox;

@@ -323,17 +323,18 @@ QString CellInspector::sumTable() const {
     if (!sum.constantName.empty())
         row(cell(QStringLiteral("+ ") + withIndex(sum.constantName), "left", labelSpan) +
             cell(local(sum.constant), "right"));
-    const QString line =
-        QStringLiteral("<tr><td colspan='%1' style='border-top:1px solid %2; font-size:1px'></td></tr>")
-            .arg(labelSpan + 1 + (bars ? 1 : 0))
-            .arg(theme().border.name());
+    // A row under a line: the line is the upper edge of its cells.
+    const auto ruled = [](QString cells) {
+        return cells.replace(QStringLiteral("<td "),
+                             QStringLiteral("<td style='border-top:1px solid %1' ").arg(theme().border.name()));
+    };
     const auto strong = [](const QString& text, bool last) {
         return last ? QStringLiteral("<b><span style='color:%1'>%2</span></b>").arg(theme().accent.name(), text)
                     : QStringLiteral("<b>%1</b>").arg(text);
     };
     if (!e.terms.empty()) {
-        rows += line;
-        row(cell(m_sheet->sumName, "left", labelSpan) + cell(strong(local(sum.result), e.steps.empty()), "right"));
+        row(ruled(cell(m_sheet->sumName, "left", labelSpan) +
+                  cell(strong(local(sum.result), e.steps.empty()), "right")));
     }
     // The last step ends in the number itself, which has a line and a name of its own.
     const QString result = nameOfResult(e.stage);
@@ -343,12 +344,11 @@ QString CellInspector::sumTable() const {
             cell(isResult ? QString() : local(printNumber(e.steps[i].value)), "right"));
     }
     if (!e.steps.empty()) {
-        rows += line;
-        row(cell(strong(result, false), "left", labelSpan) +
-            cell(strong(local(printNumber(static_cast<double>(e.value))), true), "right"));
+        row(ruled(cell(strong(result, false), "left", labelSpan) +
+                  cell(strong(local(printNumber(static_cast<double>(e.value))), true), "right")));
     }
     return QStringLiteral("<table cellspacing='0' cellpadding='%1' style='font-size:%2pt'>")
-               .arg(std::max(1, padding))
+               .arg(std::clamp(padding, 1, 2))
                .arg(font().pointSizeF() * scale) +
            rows + QStringLiteral("</table>");
 }

@@ -69,23 +69,41 @@ struct Finding {
     double strength = 0;
 };
 
+static QString labelText(const std::string& label) {
+    const bool isPlace = label == "previous" || label == "next" || label == "first";
+    return isPlace ? FoundList::tr("%1 token").arg(fromUtf8(label)) : fromUtf8(label);
+}
+
+// The two words between which a head looks hardest.
+static QString linkText(const Scenario& scenario, CellRef cell) {
+    const auto text = [](const TokenSequence& tokens, int i) {
+        return tokenText(tokens.tokens[static_cast<std::size_t>(i)]);
+    };
+    return QStringLiteral("%1 → %2").arg(text(scenario.query, cell.row), text(scenario.keyTokens(), cell.col));
+}
+
+// What the head does here; where the model names its heads, its name first and, if it is another, what was found.
 static Finding findingOf(const HeadSummary& summary, const Survey& survey, bool byCell) {
     const HeadMetrics& m = summary.metrics;
-    Finding finding{m.layer, m.head, fromUtf8(m.label), m.strength};
-    const bool byPosition = m.label == "previous" || m.label == "next" || m.label == "first" || m.label == "self";
-    if (byCell) {
-        finding.strength = static_cast<double>(summary.pinnedWeight);
-        finding.what = byPosition ? FoundList::tr("%1: by position alone").arg(fromUtf8(m.label)) : fromUtf8(m.label);
-    } else if (m.label == "previous" || m.label == "next" || m.label == "first") {
-        finding.what = FoundList::tr("%1 token").arg(fromUtf8(m.label));
-    } else if (m.label == "none" && summary.hasStrongest) {
-        const Scenario& scenario = survey.trace->scenario;
-        const auto text = [](const TokenSequence& tokens, int i) {
-            return tokenText(tokens.tokens[static_cast<std::size_t>(i)]);
-        };
-        finding.what = QStringLiteral("%1 → %2").arg(text(scenario.query, summary.strongest.row),
-                                                     text(scenario.keyTokens(), summary.strongest.col));
+    const ModelConfig& config = survey.trace->config();
+    Finding finding{m.layer, m.head, labelText(m.label), m.strength};
+    if (m.label == "none") {
+        finding.what = summary.strongest ? linkText(survey.trace->scenario, *summary.strongest) : QString();
         finding.strength = static_cast<double>(summary.strongestWeight);
+    }
+    if (byCell) {
+        const bool byPosition = m.label == "previous" || m.label == "next" || m.label == "first" || m.label == "self";
+        finding.strength = static_cast<double>(summary.pinnedWeight);
+        finding.what = m.label == "none" ? QString()
+                       : byPosition      ? FoundList::tr("%1: by position alone").arg(labelText(m.label))
+                                         : labelText(m.label);
+        return finding;
+    }
+    const auto head = static_cast<std::size_t>(m.head.value);
+    if (head < config.headNames.size()) {
+        const QString name = fromUtf8(config.headNames[head]);
+        const bool another = m.label != "none" && !name.endsWith(finding.what);
+        finding.what = another ? FoundList::tr("%1 · here %2").arg(name, finding.what) : name;
     }
     return finding;
 }
@@ -107,7 +125,8 @@ void FoundList::refresh() {
             bold.setBold(true);
             item->setFont(0, bold);
             item->setTextAlignment(2, Qt::AlignRight | Qt::AlignVCenter);
-            item->setToolTip(1, headTitle(survey->trace->config(), finding.layer, finding.head));
+            item->setToolTip(1, QStringLiteral("%1: %2").arg(headName(finding.layer, finding.head), finding.what));
+            item->setSizeHint(1, QSize(0, fontMetrics().height() * 3 / 2));
             item->setData(0, Qt::UserRole, QPoint(finding.layer.value, finding.head.value));
             m_list->addTopLevelItem(item);
         }

@@ -9,11 +9,15 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QPainter>
+#include <QScrollBar>
 #include <QSignalBlocker>
 
 #include <algorithm>
 
 namespace headscope {
+
+static constexpr double nameScale = 0.86;
+static constexpr int largestThumbnail = 50, smallestThumbnail = 12;
 
 HeadModel::HeadModel(Workspace& workspace, HeadSurvey& survey, QObject* parent)
     : QAbstractTableModel(parent), m_workspace(workspace), m_survey(survey) {
@@ -50,37 +54,62 @@ void HeadModel::refresh() {
             m_thumbnails.push_back(thumbnailOf(head.thumbnail, scale));
     }
     if (layers > 0 && heads > 0)
-        emit dataChanged(index(0, 0), index(layers - 1, heads - 1));
+        emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
 int HeadModel::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : m_layers;
+    if (parent.isValid())
+        return 0;
+    return wrapped() ? (m_heads + perLine - 1) / perLine : m_layers;
 }
 
 int HeadModel::columnCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : m_heads;
+    if (parent.isValid())
+        return 0;
+    return wrapped() ? perLine : m_heads;
 }
 
-const QImage* HeadModel::thumbnail(const QModelIndex& index) const {
-    const auto place = static_cast<std::size_t>(index.row() * m_heads + index.column());
-    return place < m_thumbnails.size() ? &m_thumbnails[place] : nullptr;
+std::optional<HeadModel::Place> HeadModel::placeOf(const QModelIndex& index) const {
+    if (!index.isValid())
+        return std::nullopt;
+    if (!wrapped())
+        return Place{LayerIndex{index.row()}, HeadIndex{index.column()}};
+    const int head = index.row() * perLine + index.column();
+    return head < m_heads ? std::optional(Place{LayerIndex{0}, HeadIndex{head}}) : std::nullopt;
+}
+
+QModelIndex HeadModel::indexOf(LayerIndex layer, HeadIndex head) const {
+    return wrapped() ? index(head.value / perLine, head.value % perLine) : index(layer.value, head.value);
+}
+
+const QImage* HeadModel::thumbnail(const Place& place) const {
+    const auto number = static_cast<std::size_t>(place.layer.value * m_heads + place.head.value);
+    return number < m_thumbnails.size() ? &m_thumbnails[number] : nullptr;
+}
+
+Qt::ItemFlags HeadModel::flags(const QModelIndex& index) const {
+    return placeOf(index) ? QAbstractTableModel::flags(index) : Qt::NoItemFlags;
 }
 
 QVariant HeadModel::data(const QModelIndex& index, int role) const {
-    if (!index.isValid() || !m_workspace.scenario().model)
+    const std::optional<Place> place = placeOf(index);
+    if (!place || !m_workspace.scenario().model)
         return {};
-    const LayerIndex layer{index.row()};
-    const HeadIndex head{index.column()};
     switch (role) {
     case ThumbnailRole: {
-        const QImage* image = thumbnail(index);
+        const QImage* image = thumbnail(*place);
         return image ? QVariant(*image) : QVariant();
     }
+    case NameRole: {
+        const std::vector<std::string>& names = m_workspace.scenario().model->config().headNames;
+        const auto head = static_cast<std::size_t>(place->head.value);
+        return head < names.size() ? fromUtf8(names[head]) : QStringLiteral("H%1").arg(head);
+    }
     case OffRole:
-        return m_workspace.scenario().headIsOff(layer, head);
+        return m_workspace.scenario().headIsOff(place->layer, place->head);
     case Qt::AccessibleTextRole:
     case Qt::ToolTipRole:
-        return summaryOf(layer, head);
+        return summaryOf(place->layer, place->head);
     default:
         return {};
     }
@@ -92,7 +121,7 @@ QString HeadModel::summaryOf(LayerIndex layer, HeadIndex head) const {
     if (scenario.headIsOff(layer, head))
         text += tr(" · switched off");
     const SharedSurvey& survey = m_survey.current();
-    if (!survey || survey->heads.empty() || !thumbnail(index(layer.value, head.value)))
+    if (!survey || survey->heads.empty() || !thumbnail({layer, head}))
         return text;
     const HeadMetrics& m = survey->at(layer, head).metrics;
     text +=
@@ -120,26 +149,37 @@ QVariant HeadModel::headerData(int section, Qt::Orientation orientation, int rol
 }
 
 void HeadDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    if (!(index.flags() & Qt::ItemIsEnabled))
+        return;
     const Theme& t = theme();
-    const int side = std::min(option.rect.width(), option.rect.height()) - 6;
+    QRect cell = option.rect;
+    cell.setBottom(cell.bottom() - m_nameHeight);
+    const int side = std::min(cell.width(), cell.height()) - 6;
     QRect frame(0, 0, side, side);
-    frame.moveCenter(option.rect.center());
+    frame.moveCenter(cell.center());
     painter->save();
     const QImage image = index.data(HeadModel::ThumbnailRole).value<QImage>();
-    const bool off = index.data(HeadModel::OffRole).toBool();
+    const bool off = index.data(HeadModel::OffRole).toBool(), chosen = option.state & QStyle::State_Selected;
     painter->setOpacity(off ? 0.25 : 1.0);
     if (image.isNull())
         painter->fillRect(frame, t.field);
     else
         painter->drawImage(frame, image);
     painter->setOpacity(1);
+    if (m_nameHeight > 0) {
+        painter->setFont(scaledFont(nameScale));
+        painter->setPen(chosen ? t.text : t.muted);
+        const QRect name(option.rect.left(), cell.bottom() + 1, option.rect.width(), m_nameHeight);
+        painter->drawText(name, Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
+                          index.data(HeadModel::NameRole).toString());
+    }
     painter->setRenderHint(QPainter::Antialiasing);
     if (off) {
         painter->setPen(QPen(t.text, 1.5));
         painter->drawLine(frame.topLeft(), frame.bottomRight());
         painter->drawLine(frame.topRight(), frame.bottomLeft());
     }
-    if (option.state & QStyle::State_Selected) {
+    if (chosen) {
         painter->setPen(QPen(t.accent, 2));
         painter->drawRoundedRect(QRectF(frame).adjusted(-2, -2, 2, 2), 3, 3);
     }
@@ -150,6 +190,7 @@ HeadGrid::HeadGrid(Workspace& workspace, HeadSurvey& survey, QWidget* parent)
     : QTableView(parent), m_workspace(workspace) {
     setModel(new HeadModel(workspace, survey, this));
     setItemDelegate(new HeadDelegate(this));
+    setObjectName(QStringLiteral("headGrid"));
     setAccessibleName(tr("Heads: layers down, heads across"));
     setShowGrid(false);
     setFrameShape(QFrame::NoFrame);
@@ -160,7 +201,7 @@ HeadGrid::HeadGrid(Workspace& workspace, HeadSurvey& survey, QWidget* parent)
     setCornerButtonEnabled(false);
     for (QHeaderView* header : {horizontalHeader(), verticalHeader()}) {
         header->setSectionResizeMode(QHeaderView::Fixed);
-        header->setMinimumSectionSize(14);
+        header->setMinimumSectionSize(12);
         header->setHighlightSections(false);
         header->setSectionsClickable(false);
         header->setDefaultAlignment(Qt::AlignCenter);
@@ -174,22 +215,35 @@ HeadGrid::HeadGrid(Workspace& workspace, HeadSurvey& survey, QWidget* parent)
     showSelection();
 }
 
-QSize HeadGrid::sizeHint() const {
-    const int rows = std::max(1, model()->rowCount());
-    const int cell = rows == 1 ? 40 : 30;
-    return {240, horizontalHeader()->sizeHint().height() + std::min(rows, 12) * cell + 4};
+// Square cells, as large as the width allows; thumbnails stay tellable apart down to 16 pixels, below that it scrolls.
+// No more height than they need: the list of findings gets the rest.
+void HeadGrid::fitCells() {
+    const bool wrapped = heads().wrapped();
+    const int rows = std::max(1, heads().rowCount()), columns = std::max(1, heads().columnCount());
+    horizontalHeader()->setVisible(!wrapped);
+    verticalHeader()->setVisible(!wrapped);
+    const int name = wrapped ? nameLines() * QFontMetrics(scaledFont(nameScale)).lineSpacing() + 4 : 0;
+    static_cast<HeadDelegate*>(itemDelegate())->setNameHeight(name);
+    const int besides = wrapped ? 0 : verticalHeader()->sizeHint().width();
+    const int above = wrapped ? 0 : horizontalHeader()->sizeHint().height();
+    const auto acrossIn = [&](int room) { return std::max(smallestThumbnail + 4, room / columns); };
+    const auto sideIn = [&](int room) { return std::min(acrossIn(room), largestThumbnail + 6); };
+    int room = width() - besides - 2;
+    const int needed = std::max(minimumSizeHint().height(), above + rows * (sideIn(room) + name) + 4);
+    if (needed > height()) // it will scroll
+        room -= verticalScrollBar()->sizeHint().width();
+    horizontalHeader()->setDefaultSectionSize(wrapped ? acrossIn(room) : sideIn(room));
+    verticalHeader()->setDefaultSectionSize(sideIn(room) + name);
+    if (needed == maximumHeight())
+        return;
+    setMaximumHeight(needed);
+    emit heightNeeded();
 }
 
-// Square cells, as large as the width allows; thumbnails stay tellable apart down to 16 pixels, below that it scrolls.
-void HeadGrid::fitCells() {
-    const int columns = std::max(1, model()->columnCount());
-    const int room = width() - verticalHeader()->sizeHint().width() - 4;
-    const int rows = std::max(1, model()->rowCount());
-    const int high = (height() - horizontalHeader()->sizeHint().height() - 4) / rows;
-    const int largest = rows == 1 ? 64 : 46;
-    const int cell = std::clamp(std::min(room / columns, std::max(high, 20)), 20, largest);
-    horizontalHeader()->setDefaultSectionSize(cell);
-    verticalHeader()->setDefaultSectionSize(cell);
+// Names of two words stand on two lines.
+int HeadGrid::nameLines() const {
+    const SharedModel& model = m_workspace.scenario().model;
+    return model && !model->config().headNames.empty() ? 2 : 1;
 }
 
 void HeadGrid::resizeEvent(QResizeEvent* event) {
@@ -215,12 +269,13 @@ void HeadGrid::showSelection() {
     m_showing = true;
     QItemSelection selection;
     for (const HeadIndex head : view.heads) {
-        const QModelIndex index = model()->index(view.layer.value, head.value);
+        const QModelIndex index = heads().indexOf(view.layer, head);
         selection.select(index, index);
     }
     selectionModel()->select(selection, QItemSelectionModel::ClearAndSelect);
-    const QModelIndex first = model()->index(view.layer.value, view.heads.front().value);
-    if (currentIndex().row() != first.row() || view.heads.size() == 1)
+    const QModelIndex first = heads().indexOf(view.layer, view.heads.front());
+    const std::optional<HeadModel::Place> now = heads().placeOf(currentIndex());
+    if (!now || now->layer != view.layer || view.heads.size() == 1)
         selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
     m_showing = false;
 }
@@ -230,16 +285,17 @@ void HeadGrid::takeSelection() {
     if (m_showing || chosen.isEmpty())
         return;
     View view = m_workspace.view();
-    const int layer = currentIndex().isValid() ? currentIndex().row() : chosen.front().row();
-    std::vector<HeadIndex> heads;
+    const std::optional<HeadModel::Place> current = heads().placeOf(currentIndex());
+    const LayerIndex layer = current ? current->layer : LayerIndex{chosen.front().row()};
+    std::vector<HeadIndex> picked;
     for (const QModelIndex& index : chosen)
-        if (index.row() == layer)
-            heads.push_back(HeadIndex{index.column()});
-    if (heads.empty())
+        if (const std::optional<HeadModel::Place> place = heads().placeOf(index); place && place->layer == layer)
+            picked.push_back(place->head);
+    if (picked.empty())
         return;
-    std::ranges::sort(heads);
-    view.layer = LayerIndex{layer};
-    view.heads = std::move(heads);
+    std::ranges::sort(picked);
+    view.layer = layer;
+    view.heads = std::move(picked);
     m_workspace.setView(view);
 }
 

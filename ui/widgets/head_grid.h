@@ -1,5 +1,6 @@
-// HeadGrid: all heads as thumbnails, layers down, heads across. Arrow keys move, Shift or Ctrl pick several of one
-// layer, X switches the picked ones off. Not here: computing them (HeadSurvey).
+// HeadGrid: all heads as thumbnails, layers down, heads across; the heads of a single layer fill several lines, each
+// with its name. Arrow keys move, Shift or Ctrl pick several of one layer, X switches the picked ones off. Not here:
+// computing them (HeadSurvey).
 #pragma once
 
 #include <QAbstractTableModel>
@@ -9,6 +10,7 @@
 
 #include "core/tensor/index.h" // after Qt: moc cannot read <compare> before a Qt header
 
+#include <optional>
 #include <vector>
 
 namespace headscope {
@@ -20,18 +22,29 @@ class Workspace;
 class HeadModel : public QAbstractTableModel {
     Q_OBJECT
 public:
-    enum Role { ThumbnailRole = Qt::UserRole, OffRole };
+    enum Role { ThumbnailRole = Qt::UserRole, OffRole, NameRole };
 
     HeadModel(Workspace& workspace, HeadSurvey& survey, QObject* parent = nullptr);
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+    // A single layer of more than a few heads stands on several lines of `perLine`; else a line is a layer.
+    static constexpr int perLine = 4;
+    bool wrapped() const { return m_layers == 1 && m_heads > perLine; }
+    struct Place {
+        LayerIndex layer;
+        HeadIndex head;
+    };
+    std::optional<Place> placeOf(const QModelIndex& index) const; // nothing: a cell behind the last head
+    QModelIndex indexOf(LayerIndex layer, HeadIndex head) const;
 
 private:
     void refresh();
     QString summaryOf(LayerIndex layer, HeadIndex head) const;
-    const QImage* thumbnail(const QModelIndex& index) const;
+    const QImage* thumbnail(const Place& place) const;
 
     Workspace& m_workspace;
     HeadSurvey& m_survey;
@@ -44,14 +57,20 @@ class HeadDelegate : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    void setNameHeight(int height) { m_nameHeight = height; } // under the thumbnail; 0: no names
+
+private:
+    int m_nameHeight = 0;
 };
 
 class HeadGrid : public QTableView {
     Q_OBJECT
 public:
     HeadGrid(Workspace& workspace, HeadSurvey& survey, QWidget* parent = nullptr);
-    QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return {120, 60}; }
+
+signals:
+    void heightNeeded(); // maximumHeight() is another one now
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -59,7 +78,9 @@ protected:
     void changeEvent(QEvent* event) override;
 
 private:
-    void fitCells();
+    const HeadModel& heads() const { return *static_cast<const HeadModel*>(model()); }
+    int nameLines() const;
+    void fitCells();      // and asks for no more height than they need
     void showSelection(); // of the view, in the table
     void takeSelection(); // of the table, into the view
 

@@ -2,11 +2,11 @@
 // background and passes pins on to the workspace. Not here: drawing (HeatmapView), colours (ui/render).
 #pragma once
 
-#include <QWidget> // first: moc cannot read <compare> before a Qt header
-
 #include "core/attention/trace.h"
 #include "ui/latest_wins.h"
 #include "ui/widgets/heatmap_view.h"
+
+#include <QWidget>
 
 class QLabel;
 class QStackedLayout;

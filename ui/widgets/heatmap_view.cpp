@@ -1,6 +1,4 @@
-#include "ui/widgets/heatmap_view.h"
-
-#include "ui/render/axis_labels.h"
+#include "ui/widgets/heatmap_private.h"
 
 #include <QAccessibleWidget>
 #include <QKeyEvent>
@@ -8,20 +6,12 @@
 #include <QVBoxLayout>
 #include <QWheelEvent>
 #include <QtConcurrent>
+
 #include <algorithm>
 #include <cmath>
-#include <qcustomplot.h>
 
 namespace headscope {
 namespace {
-
-// Everything that is derived from the contents once, in a worker for large matrices.
-struct Prepared {
-    HeatmapContents contents;
-    SharedPicture picture;
-    std::vector<double> rowSums, entropies, colSums; // only with weightMargins; entropy in bits
-};
-using SharedPrepared = std::shared_ptr<const Prepared>;
 
 SharedPrepared prepare(HeatmapContents contents) {
     auto out = std::make_shared<Prepared>();
@@ -68,91 +58,11 @@ private:
 
 // Cells of at most this many numbers are prepared at once: less than a frame.
 constexpr std::size_t atOnce = 1'500'000;
-constexpr double largestCell = 64, gap = 5;
-constexpr double smallest = 0.68; // labels shrink to this share of the font before they are thinned
-
-double lineOf(const QFontMetricsF& m) {
-    return m.ascent() + m.descent();
-}
 
 } // namespace
 
-struct HeatmapView::Private {
-    explicit Private(HeatmapView* view) : q(view) {}
-
-    HeatmapView* q;
-    QCustomPlot* plot = nullptr;
-    SharedPrepared shown = prepare({});
-    int generation = 0;
-    bool waiting = false;
-
-    // The visible part, in cells from the upper left corner.
-    QRectF window;
-    std::optional<CellRef> current, pinned, pinnedBeforeClick;
-    QPointF pressed;
-    QRectF windowAtPress;
-    bool dragging = false, pressedInside = false, swallowRelease = false;
-
-    // Where things stand, in widget coordinates; worked out by layOut().
-    QRectF cells;
-    double rowLabelRoom = 0, colLabelRoom = 0;
-    bool showRowMargins = false, showColSums = false;
-    QRectF legend;
-    QFont labelFont, smallFont;
-
-    const HeatmapContents& contents() const { return shown->contents; }
-    int rows() const { return contents().matrix->rows(); }
-    int cols() const { return contents().matrix->cols(); }
-    bool empty() const { return contents().matrix->empty(); }
-    double pitchX() const { return window.width() > 0 ? cells.width() / window.width() : 0; }
-    double pitchY() const { return window.height() > 0 ? cells.height() / window.height() : 0; }
-    QPointF origin() const { return {cells.left() - window.left() * pitchX(), cells.top() - window.top() * pitchY()}; }
-    QColor ink() const { return q->palette().color(QPalette::WindowText); }
-    QColor paper() const { return q->palette().color(QPalette::Base); }
-    bool dark() const { return paper().lightness() < 128; }
-    QColor muted() const {
-        const QColor a = ink(), b = paper();
-        return QColor((a.red() * 62 + b.red() * 38) / 100, (a.green() * 62 + b.green() * 38) / 100,
-                      (a.blue() * 62 + b.blue() * 38) / 100);
-    }
-    QColor accent() const { return dark() ? QColor(0xff, 0x6b, 0x9a) : QColor(0xd6, 0x33, 0x6c); }
-    bool valid(std::optional<CellRef> c) const {
-        return c && c->row >= 0 && c->col >= 0 && c->row < rows() && c->col < cols();
-    }
-
-    void build();
-    void show(SharedPrepared next);
-    void layOut();
-    void applyTheme();
-    void setWindow(QRectF next);
-    void zoom(double factor, QPointF at);
-    void reveal(CellRef cell);
-    void hover(std::optional<CellRef> cell, bool tell);
-    void pin(std::optional<CellRef> cell);
-    void replot() { plot->replot(QCustomPlot::rpQueuedReplot); }
-    void replotOverlay() { plot->layer(QStringLiteral("overlay"))->replot(); }
-    QRectF rectOf(CellRef c) const {
-        return {origin() + QPointF(c.col * pitchX(), c.row * pitchY()), QSizeF(pitchX(), pitchY())};
-    }
-
-    void drawCells(QPainter& painter);
-    void drawAround(QPainter& painter);
-    void drawLabels(QPainter& painter, Side side);
-    void drawRowMargins(QPainter& painter);
-    void drawColSums(QPainter& painter);
-    void drawLegend(QPainter& painter);
-    void drawOverlay(QPainter& painter);
-    void drawStrongLabel(QPainter& painter, Side side, int index, const QColor& color);
-
-    void mousePress(QMouseEvent& e);
-    void mouseMove(QMouseEvent& e);
-    void mouseRelease(QMouseEvent& e);
-    void wheel(QWheelEvent& e);
-};
-
-// ------------------------------------------------------------------------------------------------------------ contents
-
 void HeatmapView::Private::build() {
+    shown = prepare({});
     plot = new QCustomPlot(q);
     plot->setFocusPolicy(Qt::NoFocus); // the view itself takes the keyboard
     plot->setMouseTracking(true);
@@ -187,69 +97,6 @@ void HeatmapView::Private::show(SharedPrepared next) {
     replot();
     if (current) // the number under the pointer may be another one now
         emit q->cellHovered(current);
-}
-
-// -------------------------------------------------------------------------------------------------------------- layout
-
-// Labels take what they need, up to a share of the widget; margins are shown when their numbers fit; what is left is
-// for the cells, square where both axes are of similar length.
-void HeatmapView::Private::layOut() {
-    labelFont = q->font();
-    smallFont = q->font();
-    smallFont.setPointSizeF(std::max(6.0, q->font().pointSizeF() * 0.9));
-    const QFontMetricsF metrics(labelFont, plot), small(smallFont, plot);
-    const double line = lineOf(metrics), width = plot->width(), height = plot->height();
-    legend = QRectF(8, height - line - 6, width - 16, line);
-    cells = QRectF();
-    if (empty())
-        return;
-    const double sumWidth = small.horizontalAdvance(QStringLiteral("00.00")) + 12;
-    const double rowMarginWidth = sumWidth + 72 + small.horizontalAdvance(QStringLiteral("0.00")) + 16;
-    const double colSumHeight = lineOf(small) + 6, titleLeft = line + gap, titleTop = line + gap;
-    const bool tokens = rows() <= 2.5 * cols() && cols() <= 2.5 * rows();
-    // Every label counts, also those that thinning leaves out: zoom and the pointer bring them up, in bold.
-    QFont bold = labelFont;
-    bold.setBold(true);
-    const QFontMetricsF boldMetrics(bold, plot);
-    const auto widest = [](const QStringList& labels, const QFontMetricsF& in) {
-        double w = 0;
-        for (qsizetype i = 0; i < std::min<qsizetype>(labels.size(), 4096); ++i)
-            w = std::max(w, in.horizontalAdvance(labels[i]));
-        return w + 1;
-    };
-    const double widestRow = widest(contents().rowLabels, boldMetrics),
-                 widestCol = widest(contents().colLabels, boldMetrics);
-    const double widestFlat = widest(contents().colLabels, metrics);
-    QSizeF pitch(40, 40);
-    showRowMargins = showColSums = false;
-    double left = 0, top = 0;
-    for (int round = 0; round < 4; ++round) {
-        rowLabelRoom = std::min(widestRow, 0.26 * width);
-        const bool flat = widestFlat + 0.4 * line <= pitch.width();
-        colLabelRoom = flat ? line : std::min(widestCol, 0.26 * height);
-        left = 6 + titleLeft + rowLabelRoom + gap;
-        top = 4 + titleTop + colLabelRoom + gap;
-        const double right = showRowMargins ? rowMarginWidth : 10,
-                     bottom = line + 18 + (showColSums ? colSumHeight : 0);
-        const double w = std::max(20.0, width - left - right), h = std::max(20.0, height - top - bottom);
-        pitch = QSizeF(std::min(w / cols(), largestCell), std::min(h / rows(), largestCell));
-        if (tokens)
-            pitch = QSizeF(std::min(pitch.width(), pitch.height()), std::min(pitch.width(), pitch.height()));
-        const bool margins = contents().weightMargins;
-        if (round < 3) {
-            showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;
-            showColSums = margins && pitch.width() >= small.horizontalAdvance(QStringLiteral("0.00")) + 4;
-        }
-    }
-    cells = QRectF(left, top, std::max(1.0, std::floor(pitch.width() * cols())),
-                   std::max(1.0, std::floor(pitch.height() * rows())));
-    // In the middle of what is left over, with everything that belongs to it.
-    const double spare = width - cells.right() - (showRowMargins ? rowMarginWidth : 10);
-    cells.translate(std::floor(std::max(0.0, spare / 2)), 0);
-    const QRect rect = cells.toRect();
-    plot->axisRect()->setMargins(
-        QMargins(rect.left(), rect.top(), plot->width() - rect.right() - 1, plot->height() - rect.bottom() - 1));
-    setWindow(window);
 }
 
 void HeatmapView::Private::applyTheme() {
@@ -325,274 +172,6 @@ void HeatmapView::Private::pin(std::optional<CellRef> cell) {
     emit q->cellPinned(pinned);
 }
 
-// ------------------------------------------------------------------------------------------------------------ painting
-
-void HeatmapView::Private::drawCells(QPainter& painter) {
-    if (empty())
-        return;
-    CellStyle style;
-    if (dark()) {
-        style.hatchGround = QColor(0x2a, 0x2f, 0x38);
-        style.hatchLine = QColor(0x5a, 0x62, 0x70);
-    }
-    style.hairline = paper();
-    style.hairline.setAlpha(150);
-    if (contents().numbers)
-        style.numbers = numberFont(*shown->picture, smallFont, 6, {pitchX(), pitchY()}, plot);
-    const QRectF area(origin(), QSizeF(pitchX() * cols(), pitchY() * rows()));
-    paintCells(painter, *shown->picture, area, cells, style);
-    painter.setPen(QPen(ink(), 1));
-    for (int start : contents().bandStarts) {
-        const double x = origin().x() + start * pitchX();
-        if (start > 0 && x > cells.left() && x < cells.right())
-            painter.drawLine(QPointF(x, cells.top()), QPointF(x, cells.bottom()));
-    }
-}
-
-void HeatmapView::Private::drawAround(QPainter& painter) {
-    if (empty()) {
-        return;
-    }
-    painter.setRenderHint(QPainter::Antialiasing, true);
-    drawLabels(painter, Side::Left);
-    drawLabels(painter, Side::Top);
-    const QFontMetricsF metrics(labelFont, plot);
-    const double line = lineOf(metrics);
-    painter.setFont(labelFont);
-    painter.setPen(muted());
-    const double titleWidth = metrics.horizontalAdvance(contents().colTitle);
-    const double titleX = std::max(4.0, std::min(cells.center().x() - titleWidth / 2, plot->width() - titleWidth - 4));
-    painter.drawText(QPointF(titleX, cells.top() - 2 * gap - colLabelRoom - line + metrics.ascent()),
-                     contents().colTitle);
-    painter.save();
-    const double up = metrics.horizontalAdvance(contents().rowTitle);
-    painter.translate(cells.left() - 2 * gap - rowLabelRoom - line,
-                      std::max(cells.center().y() + up / 2, cells.top() + std::min(up, cells.height())));
-    painter.rotate(-90);
-    painter.drawText(QPointF(0, metrics.ascent()), contents().rowTitle);
-    painter.restore();
-    drawRowMargins(painter);
-    drawColSums(painter);
-    drawLegend(painter);
-    const auto& flags = contents().emptyRows;
-    painter.setPen(accent());
-    painter.setFont(smallFont);
-    for (int r = 0; r < rows() && r < static_cast<int>(flags.size()); ++r)
-        if (flags[static_cast<std::size_t>(r)]) {
-            const QRectF cell = rectOf({r, 0});
-            if (cell.center().y() > cells.top() && cell.center().y() < cells.bottom() && pitchY() >= 8)
-                painter.drawText(QRectF(cells.left(), cell.top(), cells.width(), cell.height()), Qt::AlignCenter,
-                                 tr("fully masked: weights are 0"));
-        }
-}
-
-// Only the labels of visible cells are measured; they start at a multiple of the thinning step, so that panning does
-// not exchange one half of them for the other.
-void HeatmapView::Private::drawLabels(QPainter& painter, Side side) {
-    const bool left = side == Side::Left;
-    const QStringList& all = left ? contents().rowLabels : contents().colLabels;
-    const double pitch = left ? pitchY() : pitchX(), begin = left ? window.top() : window.left(),
-                 count = left ? window.height() : window.width();
-    const int step =
-        std::max(1, static_cast<int>(std::ceil(smallest * lineOf(QFontMetricsF(labelFont, plot)) / pitch - 1e-6)));
-    const int first = static_cast<int>(begin) / step * step,
-              last = std::min<int>(static_cast<int>(all.size()), static_cast<int>(std::ceil(begin + count)));
-    if (first >= last)
-        return;
-    const LabelPlan plan =
-        planLabels(side, all.mid(first, last - first), labelFont,
-                   {pitch, left ? rowLabelRoom : colLabelRoom, smallest * labelFont.pointSizeF(), plot});
-    const double start = (left ? origin().y() : origin().x()) + first * pitch;
-    const auto labels =
-        left ? placeLabels(side, plan, cells.left() - gap, start, pitch, cells.top(), cells.bottom(), plot)
-             : placeLabels(side, plan, cells.top() - gap, start, pitch, cells.left(), cells.right(), plot);
-    painter.setFont(plan.font);
-    painter.setPen(muted());
-    const double ascent = QFontMetricsF(plan.font, plot).ascent();
-    for (const PlacedLabel& label : labels) {
-        if (!plan.turned) {
-            painter.drawText(label.rect.topLeft() + QPointF(0, ascent), plan.texts[label.index]);
-            continue;
-        }
-        painter.save();
-        painter.translate(label.rect.bottomLeft());
-        painter.rotate(-90);
-        painter.drawText(QPointF(0, ascent), plan.texts[label.index]);
-        painter.restore();
-    }
-}
-
-// Beside each row: its sum, and its entropy as a bar and a number; the bar is full at log2(m) bits.
-void HeatmapView::Private::drawRowMargins(QPainter& painter) {
-    if (!showRowMargins)
-        return;
-    const QFontMetricsF metrics(smallFont, plot);
-    const double line = lineOf(metrics), x = cells.right() + 12,
-                 sumWidth = metrics.horizontalAdvance(QStringLiteral("00.00"));
-    const double bar = x + sumWidth + 12, barWidth = 60, most = std::max(1.0, std::log2(std::max(2, cols())));
-    painter.setFont(smallFont);
-    painter.setPen(muted());
-    const double headerY = cells.top() - gap - line + metrics.ascent();
-    painter.drawText(QPointF(x, headerY), tr("sum"));
-    painter.drawText(QPointF(bar, headerY), tr("entropy (bits)"));
-    const QColor track = dark() ? QColor(0x38, 0x3e, 0x4a) : QColor(0xe2, 0xe5, 0xea);
-    int lastLabel = -1000; // zoomed out, rows are thinned like labels; here every row fits by layOut()
-    for (int r = static_cast<int>(window.top());
-         r < std::min<int>(rows(), static_cast<int>(std::ceil(window.bottom()))); ++r) {
-        const double middle = rectOf({r, 0}).center().y();
-        if (middle < cells.top() || middle > cells.bottom() || middle - lastLabel < line * 0.9)
-            continue;
-        lastLabel = static_cast<int>(middle);
-        const auto i = static_cast<std::size_t>(r);
-        const double base = middle - line / 2 + metrics.ascent();
-        painter.setPen(muted());
-        painter.drawText(QPointF(x, base), QString::number(shown->rowSums[i], 'f', 2));
-        painter.drawText(QPointF(bar + barWidth + 6, base), QString::number(shown->entropies[i], 'f', 2));
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(track);
-        painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth, 6), 2, 2);
-        painter.setBrush(muted());
-        painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth * std::clamp(shown->entropies[i] / most, 0.0, 1.0), 6),
-                                2, 2);
-    }
-}
-
-void HeatmapView::Private::drawColSums(QPainter& painter) {
-    if (!showColSums)
-        return;
-    const QFontMetricsF metrics(smallFont, plot);
-    painter.setFont(smallFont);
-    painter.setPen(muted());
-    for (int c = static_cast<int>(window.left());
-         c < std::min<int>(cols(), static_cast<int>(std::ceil(window.right()))); ++c) {
-        const QRectF cell = rectOf({0, c});
-        const QString text = QString::number(shown->colSums[static_cast<std::size_t>(c)], 'f', 2);
-        if (cell.left() >= cells.left() - 1 && cell.right() <= cells.right() + 1)
-            painter.drawText(
-                QPointF(cell.center().x() - metrics.horizontalAdvance(text) / 2, cells.bottom() + 5 + metrics.ascent()),
-                text);
-    }
-    const QString name = tr("column sum");
-    const double w = metrics.horizontalAdvance(name);
-    if (w < cells.left() - gap - 4)
-        painter.drawText(QPointF(cells.left() - gap - w, cells.bottom() + 5 + metrics.ascent()), name);
-}
-
-// The colour bar with its ends and the words that say which range is meant.
-void HeatmapView::Private::drawLegend(QPainter& painter) {
-    const ColorScale& scale = contents().scale;
-    const QFontMetricsF metrics(smallFont, plot);
-    const bool byRow = scale.curve().kind == Curve::Kind::Row;
-    const auto number = [](double v) { return QString::number(v, 'g', 4); };
-    const QString low = byRow && scale.isSigned() ? tr("−row max") : number(scale.range().lo),
-                  high = byRow ? tr("row max") : number(scale.range().hi);
-    const double base = legend.top() + metrics.ascent(), barWidth = std::clamp(0.22 * legend.width(), 60.0, 180.0);
-    double x = legend.left();
-    painter.setFont(smallFont);
-    painter.setPen(ink());
-    painter.drawText(QPointF(x, base), low);
-    x += metrics.horizontalAdvance(low) + 8;
-    Matrix ramp(1, 128);
-    for (int i = 0; i < 128; ++i)
-        ramp(0, i) = static_cast<float>(scale.range().lo + (scale.range().hi - scale.range().lo) * i / 127);
-    CellStyle plain;
-    plain.hairline = QColor();
-    plain.clipMarks = false;
-    paintCells(painter, CellPicture(share(std::move(ramp)), scale),
-               QRectF(x, legend.top() + lineOf(metrics) / 2 - 4, barWidth, 8), plain);
-    x += barWidth + 8;
-    painter.drawText(QPointF(x, base), high);
-    x += metrics.horizontalAdvance(high) + 16;
-    painter.setPen(muted());
-    painter.drawText(QPointF(x, base), metrics.elidedText(contents().rangeCaption, Qt::ElideRight, legend.right() - x));
-}
-
-// Label of one row or column, strong and on its own ground: also where thinning has left it out.
-void HeatmapView::Private::drawStrongLabel(QPainter& painter, Side side, int index, const QColor& color) {
-    const bool left = side == Side::Left;
-    const QStringList& all = left ? contents().rowLabels : contents().colLabels;
-    if (index >= all.size())
-        return;
-    QFont font = labelFont;
-    font.setBold(true);
-    const QFontMetricsF metrics(font, plot);
-    const double room = (left ? rowLabelRoom : colLabelRoom), pitch = left ? pitchY() : pitchX();
-    const bool turned =
-        !left && planLabels(Side::Top, all.mid(index, 1), font, {pitch, room, font.pointSizeF(), plot}).turned;
-    const QString text = left || turned ? metrics.elidedText(all[index], Qt::ElideMiddle, room) : all[index];
-    const double w = metrics.horizontalAdvance(text), h = lineOf(metrics);
-    const QRectF cell = left ? rectOf({index, 0}) : rectOf({0, index});
-    QRectF rect = left     ? QRectF(cells.left() - gap - w, cell.center().y() - h / 2, w, h)
-                  : turned ? QRectF(cell.center().x() - h / 2, cells.top() - gap - w, h, w)
-                           : QRectF(cell.center().x() - w / 2, cells.top() - gap - h, w, h);
-    QRectF ground = rect.adjusted(-2, 0, 2, 0); // hides the plain label, which may be longer
-    if (left)
-        ground.setLeft(std::min(ground.left(), cells.left() - gap - room));
-    else if (turned)
-        ground.setTop(std::min(ground.top(), cells.top() - gap - room));
-    painter.fillRect(ground, paper());
-    painter.setFont(font);
-    painter.setPen(color);
-    painter.save();
-    painter.translate(turned ? rect.bottomLeft() : rect.topLeft());
-    if (turned)
-        painter.rotate(-90);
-    painter.drawText(QPointF(0, metrics.ascent()), text);
-    painter.restore();
-}
-
-// Outlines, never tinted bands: those would alter the colours that are being read.
-void HeatmapView::Private::drawOverlay(QPainter& painter) {
-    if (empty())
-        return;
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    painter.setBrush(Qt::NoBrush);
-    const auto band = [&](QRectF rect, const QColor& color, double width) {
-        rect &= cells;
-        if (rect.isEmpty())
-            return;
-        painter.setPen(QPen(color, width, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
-        painter.drawRect(rect);
-    };
-    const auto rowBand = [&](int r) {
-        return QRectF(cells.left(), rectOf({r, 0}).top(), cells.width(), std::max(pitchY(), 1.0));
-    };
-    const auto colBand = [&](int c) {
-        return QRectF(rectOf({0, c}).left(), cells.top(), std::max(pitchX(), 1.0), cells.height());
-    };
-    if (valid(current)) {
-        QColor cross = ink();
-        cross.setAlpha(190);
-        QColor halo = paper(); // dark lines vanish on dark cells, light ones on light cells
-        halo.setAlpha(170);
-        if (pitchY() >= 5)
-            band(rowBand(current->row), halo, 3);
-        if (pitchX() >= 5)
-            band(colBand(current->col), halo, 3);
-        band(rowBand(current->row), cross, 1);
-        band(colBand(current->col), cross, 1);
-        drawStrongLabel(painter, Side::Left, current->row, ink());
-        drawStrongLabel(painter, Side::Top, current->col, ink());
-    }
-    painter.setBrush(Qt::NoBrush);
-    if (valid(pinned)) {
-        band(rowBand(pinned->row), accent(), 1);
-        QRectF cell = rectOf(*pinned);
-        cell.setSize(QSizeF(std::max(cell.width(), 4.0), std::max(cell.height(), 4.0)));
-        band(cell, accent(), 2);
-        drawStrongLabel(painter, Side::Left, pinned->row, accent());
-        drawStrongLabel(painter, Side::Top, pinned->col, accent());
-    }
-    if (q->hasFocus()) {
-        QColor focus = q->palette().color(QPalette::Highlight);
-        painter.setBrush(Qt::NoBrush);
-        painter.setPen(QPen(focus, 1));
-        painter.drawRect(cells.adjusted(-2, -2, 2, 2));
-    }
-}
-
-// --------------------------------------------------------------------------------------------------------------- mouse
-
 void HeatmapView::Private::mousePress(QMouseEvent& e) {
     q->setFocus(Qt::MouseFocusReason);
     if (e.button() != Qt::LeftButton)
@@ -636,8 +215,6 @@ void HeatmapView::Private::wheel(QWheelEvent& e) {
     hover(q->cellAt(e.position()), true);
     e.accept();
 }
-
-// ---------------------------------------------------------------------------------------------------------- the widget
 
 namespace {
 

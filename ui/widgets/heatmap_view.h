@@ -3,11 +3,11 @@
 // and layers are QCustomPlot's; cells and labels are drawn by the same code as in figures (ui/render).
 #pragma once
 
-#include <QStringList>
-#include <QWidget> // before core: moc stumbles over the standard library's <compare> when it comes first
-
 #include "core/attention/view.h"
 #include "ui/render/matrix_painter.h"
+
+#include <QStringList>
+#include <QWidget>
 
 #include <memory>
 #include <optional>

@@ -61,6 +61,7 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_text = new QLineEdit;
     m_text->setObjectName(QStringLiteral("sentence"));
     m_text->setAccessibleName(tr("Sentence"));
+    m_text->setAcceptDrops(false); // the window opens files and takes texts
     m_text->setPlaceholderText(tr("Type a sentence"));
     m_text->setToolTip(tr("Everything below is computed anew while you type"));
     connect(m_text, &QLineEdit::textEdited, this, &SentenceBar::typed);
@@ -75,6 +76,7 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_pair = new QLineEdit;
     m_pair->setObjectName(QStringLiteral("sentence"));
     m_pair->setAccessibleName(tr("Second text: keys and values"));
+    m_pair->setAcceptDrops(false);
     m_pair->setPlaceholderText(tr("Type the text that is attended to"));
     m_pair->setToolTip(tr("Queries come from the first text, keys and values from this one"));
     label->setBuddy(m_pair);

@@ -15,7 +15,9 @@
 namespace headscope {
 
 static constexpr double subtitleScale = 0.84;
+static constexpr double raisedScale = 0.7; // of a superscript
 static constexpr int playMilliseconds = 2500;
+static const QString playSign = QStringLiteral("▶"), pauseSign = QStringLiteral("❚❚");
 
 StepButton::StepButton(QWidget* parent) : QAbstractButton(parent) {
     setCheckable(true);
@@ -39,8 +41,10 @@ void StepButton::setTextScale(double scale) {
 QSize StepButton::sizeAt(double scale) const {
     const QFontMetrics name(scaledFont(scale, true));
     const QFontMetrics subtitle(scaledFont(scale * subtitleScale));
-    return {std::max(name.horizontalAdvance(text()), subtitle.horizontalAdvance(m_subtitle)) + 10,
-            name.height() + subtitle.height() + 8};
+    const QFontMetrics raised(scaledFont(scale * raisedScale, true));
+    const int nameWidth =
+        name.horizontalAdvance(text().section(u'^', 0, 0)) + raised.horizontalAdvance(text().section(u'^', 1));
+    return {std::max(nameWidth, subtitle.horizontalAdvance(m_subtitle)) + 10, name.height() + subtitle.height() + 8};
 }
 
 void StepButton::paintEvent(QPaintEvent*) {
@@ -57,10 +61,27 @@ void StepButton::paintEvent(QPaintEvent*) {
     const int nameHeight = QFontMetrics(nameFont).height();
     painter.setFont(nameFont);
     painter.setPen(isChecked() ? t.selectedText : t.text);
-    painter.drawText(QRect(0, 4, width(), nameHeight), Qt::AlignCenter, text());
+    paintName(painter, QRect(0, 4, width(), nameHeight));
     painter.setFont(scaledFont(m_scale * subtitleScale));
     painter.setPen(isChecked() ? t.selectedText : t.muted);
     painter.drawText(QRect(0, 4 + nameHeight, width(), height() - nameHeight - 8), Qt::AlignCenter, m_subtitle);
+}
+
+// "W^O" with a raised O.
+void StepButton::paintName(QPainter& painter, const QRect& room) const {
+    const QString base = text().section(u'^', 0, 0), raised = text().section(u'^', 1);
+    if (raised.isEmpty()) {
+        painter.drawText(room, Qt::AlignCenter, base);
+        return;
+    }
+    const QFontMetrics metrics(painter.font());
+    const QFont small = scaledFont(m_scale * raisedScale, isChecked());
+    const int baseWidth = metrics.horizontalAdvance(base);
+    const int x = room.center().x() - (baseWidth + QFontMetrics(small).horizontalAdvance(raised)) / 2;
+    const int y = room.top() + (room.height() + metrics.ascent() - metrics.descent()) / 2;
+    painter.drawText(x, y, base);
+    painter.setFont(small);
+    painter.drawText(x + baseWidth, y - metrics.xHeight() * 3 / 4, raised);
 }
 
 StageStepper::StageStepper(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
@@ -68,9 +89,9 @@ StageStepper::StageStepper(Workspace& workspace, QWidget* parent) : QWidget(pare
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(2);
     createSteps(row);
-    m_back = createButton(QStringLiteral("◀"), tr("Back one stage"));
-    m_play = createButton(QStringLiteral("▶▶"), tr("Play: one stage after the other"));
-    m_next = createButton(QStringLiteral("▶"), tr("Next stage"));
+    m_back = createButton(QStringLiteral("‹"), tr("Back one stage (Alt+Left)"));
+    m_play = createButton(playSign, tr("Play: one stage after the other; again to stop (F5)"));
+    m_next = createButton(QStringLiteral("›"), tr("Next stage (Alt+Right)"));
     m_play->setCheckable(true);
     for (QToolButton* button : {m_back, m_play, m_next})
         row->addWidget(button);
@@ -88,7 +109,7 @@ void StageStepper::createSteps(QHBoxLayout* row) {
         auto* button = new StepButton;
         for (const StageInfo& info : stageTable())
             if (info.step == i + 1) {
-                button->setText(stepTitle(info.stepName));
+                button->setText(fromUtf8(info.stepName));
                 break;
             }
         button->setAccessibleName(tr("Stage %1: %2").arg(i + 1).arg(button->text()));
@@ -147,6 +168,7 @@ void StageStepper::setPlaying(bool on) {
         m_timer.stop();
     }
     m_play->setChecked(on);
+    m_play->setText(on ? pauseSign : playSign);
     emit playingChanged(on);
 }
 

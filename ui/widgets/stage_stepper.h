@@ -30,6 +30,8 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    void paintName(QPainter& painter, const QRect& room) const;
+
     QString m_subtitle;
     double m_scale = 1;
 };

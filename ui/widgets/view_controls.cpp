@@ -58,10 +58,24 @@ static void changeView(Workspace& workspace, Change change) {
     workspace.setView(view);
 }
 
+// A typed number as the locale writes it, else with a point, in the form that core reads; names pass unchanged.
+static std::string canonicalNumber(const QString& text) {
+    const std::optional<float> number = parseNumber(text);
+    return number ? toUtf8(shortestNumber(*number, QLocale::c())) : toUtf8(text);
+}
+
+// The same for numbers with a colon between them or behind a name: "0,2:0,8", "gamma:0,7".
+static std::string canonicalNumbers(const QString& text) {
+    std::string canonical;
+    for (const QString& part : text.split(u':'))
+        canonical += (canonical.empty() ? "" : ":") + canonicalNumber(part.trimmed());
+    return canonical;
+}
+
 void ViewControls::createRange() {
     m_range = addMenu(tr("Range of the colours: which numbers the two ends stand for"));
     const auto choose = [this](const QString& name) {
-        changeView(m_workspace, [&](View& view) { view.range = parseRange(toUtf8(name)); });
+        changeView(m_workspace, [&](View& view) { view.range = parseRange(canonicalNumbers(name)); });
     };
     addChoice(m_range, tr("auto: 0 to 1 for weights, else this head"), [choose] { choose(QStringLiteral("auto")); });
     addChoice(m_range, tr("this head: smallest to largest"), [choose] { choose(QStringLiteral("head")); });
@@ -74,7 +88,7 @@ void ViewControls::createRange() {
 void ViewControls::createCurve() {
     m_curve = addMenu(tr("Curve: how numbers become colours inside the range; the colour bar follows"));
     const auto choose = [this](const QString& name) {
-        changeView(m_workspace, [&](View& view) { view.curve = parseCurve(toUtf8(name)); });
+        changeView(m_workspace, [&](View& view) { view.curve = parseCurve(canonicalNumbers(name)); });
     };
     const std::pair<QString, QString> curves[] = {
         {tr("linear"), QStringLiteral("linear")},
@@ -84,7 +98,8 @@ void ViewControls::createCurve() {
     for (const auto& [label, name] : curves)
         addChoice(m_curve, label, [choose, name = name] { choose(name); });
     addChoice(m_curve, tr("other…"), [this, choose] {
-        ask(tr("Curve"), tr("linear, gamma:G, percentile:P or row"), QStringLiteral("gamma:0.7"), choose);
+        ask(tr("Curve"), tr("linear, gamma:G, percentile:P or row"),
+            QStringLiteral("gamma:%1").arg(QLocale().toString(0.7)), choose);
     });
 }
 
@@ -185,12 +200,6 @@ void ViewControls::openMaskFile() {
     } catch (const InputError& error) {
         emit problem(fromUtf8(error.what()));
     }
-}
-
-// A typed number as the locale writes it, else with a point, in the form that core reads; names pass unchanged.
-static std::string canonicalNumber(const QString& text) {
-    const std::optional<float> number = parseNumber(text);
-    return number ? toUtf8(shortestNumber(*number, QLocale::c())) : toUtf8(text);
 }
 
 void ViewControls::setScale(const QString& name) {

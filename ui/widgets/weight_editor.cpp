@@ -82,6 +82,7 @@ WeightEditor::WeightEditor(Workspace& workspace, QWidget* parent)
     setObjectName(QStringLiteral("weightEditor"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(3);
     createButtons();
     createTable();
     m_caption = new QLabel(this);
@@ -114,11 +115,11 @@ void WeightEditor::createButtons() {
     m_buttonRow = new QWidget(this);
     auto* row = new WrapLayout(m_buttonRow);
     row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(4);
+    row->setSpacing(3);
     const std::pair<const char*, QString> buttons[] = {
-        {"W_Q", tr("the query weights of this head")},         {"W_K", tr("the key weights of this head")},
-        {"W_V", tr("the value weights of this head")},         {"W_O", tr("this head's rows of the output weights")},
-        {"biases", tr("b_Q, b_K, b_V of this head, and b_O")}, {"X", tr("the token embeddings of layer 0")},
+        {"W_Q", tr("the query weights of this head")},    {"W_K", tr("the key weights of this head")},
+        {"W_V", tr("the value weights of this head")},    {"W_O", tr("this head's rows of the output weights")},
+        {"b", tr("b_Q, b_K, b_V of this head, and b_O")}, {"X", tr("the token embeddings of layer 0")},
         {"Y", tr("the key text's embeddings of layer 0")}};
     for (const auto& [symbol, what] : buttons) {
         auto* button = new SymbolButton(QString::fromLatin1(symbol), m_buttonRow);
@@ -175,7 +176,8 @@ void WeightEditor::createTable() {
     m_table->setItemDelegate(new WeightDelegate(*m_model, m_table));
     m_table->setAccessibleName(tr("Weights of the head"));
     for (QHeaderView* header : {m_table->horizontalHeader(), m_table->verticalHeader()})
-        header->setStyleSheet(QStringLiteral("QHeaderView { background: transparent; }")); // also beside the last row
+        header->setStyleSheet(QStringLiteral("QHeaderView { background: transparent; } QHeaderView::section { padding: "
+                                             "0 3px; }")); // also beside the last row
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
     const auto addAction = [this](const QString& text, void (WeightEditor::*slot)()) {
         auto* action = new QAction(text, m_table);
@@ -261,7 +263,7 @@ void WeightEditor::refresh() {
     const QFontMetrics metrics(m_table->font());
     const int width = metrics.horizontalAdvance(screenNumber(-m_model->largest(), m_model->decimals(), true));
     m_table->horizontalHeader()->setDefaultSectionSize(width + metrics.height() * 3 / 4);
-    m_table->verticalHeader()->setDefaultSectionSize(metrics.height() * 5 / 4);
+    m_table->verticalHeader()->setDefaultSectionSize(metrics.height() * 9 / 8);
     m_table->setMinimumHeight(metrics.height() * 5); // two rows, the header and a scroll bar
     refreshCaption();
 }

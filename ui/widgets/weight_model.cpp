@@ -78,7 +78,8 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const {
         return {};
     switch (role) {
     case Qt::DisplayRole:
-        return screenNumber(static_cast<double>(value(index)), m_decimals, true);
+        return value(index) == 0 ? QStringLiteral("0")
+                                 : screenNumber(static_cast<double>(value(index)), m_decimals, true);
     case Qt::EditRole:
         return shortestNumber(value(index));
     case Qt::TextAlignmentRole:

@@ -3,11 +3,12 @@
 // scenario, undo, fills (weight_editor), colours (weight_delegate).
 #pragma once
 
+#include "core/model/model.h"
+
 #include <QAbstractTableModel>
 #include <QStringList>
-#include <vector>
 
-#include "core/model/model.h" // after Qt: moc 6.4 stumbles over <compare> when it is the first thing included
+#include <vector>
 
 namespace headscope {
 

@@ -1,0 +1,44 @@
+// Opening a trained model: a folder in the hub's layout, or one GGUF file. The names of tensors come from the family
+// table (families.h), sizes from config.json or GGUF's metadata; both are checked against the tensors' real shapes.
+#pragma once
+
+#include "core/model/builtin.h"
+#include "core/model/gguf.h"
+#include "core/model/tensor_file.h"
+
+#include <map>
+
+namespace headscope {
+
+// What a config says, in one vocabulary for all families. Absent numbers stay empty: required ones are refused by name.
+struct CheckpointConfig {
+    std::string file;   // for messages: "…/config.json", or the GGUF file
+    std::string family; // model_type, general.architecture
+    bool gguf = false;
+    std::map<std::string, double> numbers;      // "layers", "d_model", "heads", "kv_heads", "head_dim", ...
+    std::map<std::string, std::string> strings; // "activation"
+    std::vector<double>
+        ropeFrequencyFactors; // rope scaling per pair, from rope_scaling or a rope_freqs tensor; empty: none
+};
+CheckpointConfig parseConfigJson(std::string_view json, const std::string& file); // throws LoadError
+
+// The model from its tensors. Throws LoadError naming the tensor, expected and found shape, or the family that is
+// unknown.
+SharedModel buildModel(const CheckpointConfig& config, const TensorFile& tensors,
+                       std::shared_ptr<const Tokenizer> tokenizer, const std::string& name);
+
+CheckpointConfig configOfGguf(const GgufFile& file); // from the metadata; throws LoadError
+
+CheckpointConfig openFolderConfig(const std::string& folder); // config.json
+
+// All tensors of a folder: model.safetensors, or the shards of model.safetensors.index.json, as one.
+std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder);
+
+// The tokenizer inside a GGUF file. Throws LoadError.
+std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file);
+
+// source.name: a folder with config.json, or a GGUF file that `gguf` has read. Throws LoadError.
+OpenedModel openFolder(ModelSource source);
+OpenedModel openGguf(ModelSource source, const GgufFile& gguf);
+
+} // namespace headscope

@@ -1,0 +1,186 @@
+// Where a checkpoint's parts are: in a hub folder (config.json, tokenizer, tensors in one file or in several with an
+// index), or all in one GGUF file.
+#include "core/model/checkpoint.h"
+
+#include "core/tensor/sha256.h"
+#include "core/text/gguf_vocabulary.h"
+#include "core/text/load_tokenizer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <unordered_map>
+
+namespace headscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uintmax_t longestJson = std::uintmax_t{64} << 20;
+
+std::string readText(const fs::path& path) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(path, error);
+    if (error)
+        throw LoadError(path.string(), "", "a file that can be read", error.message());
+    if (size > longestJson)
+        throw LoadError(path.string(), "", "at most 64 MiB of JSON", std::to_string(size) + " bytes");
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Several files as one: entries in the order of the files' names.
+class Shards final : public TensorFile {
+public:
+    Shards(std::string path, const std::vector<std::shared_ptr<const TensorFile>>& files) : m_path(std::move(path)) {
+        for (const auto& file : files)
+            for (const TensorEntry& entry : file->entries()) {
+                if (!m_files.emplace(entry.name, file).second)
+                    throw LoadError(m_path, entry.name, "each tensor in one file", "it in two");
+                m_entries.push_back(entry);
+            }
+    }
+    std::string format() const override { return "safetensors in several files"; }
+    const std::string& path() const override { return m_path; }
+    const std::vector<TensorEntry>& entries() const override { return m_entries; }
+    std::vector<float> read(const TensorEntry& e) const override { return file(e).read(*file(e).find(e.name)); }
+    std::int64_t countNonFinite(const TensorEntry& e) const override {
+        return file(e).countNonFinite(*file(e).find(e.name));
+    }
+    std::vector<std::string> readStrings(const TensorEntry& e) const override {
+        return file(e).readStrings(*file(e).find(e.name));
+    }
+
+private:
+    const TensorFile& file(const TensorEntry& e) const { return *m_files.at(e.name); }
+
+    std::string m_path;
+    std::vector<TensorEntry> m_entries;
+    std::unordered_map<std::string, std::shared_ptr<const TensorFile>> m_files;
+};
+
+} // namespace
+
+std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
+    const fs::path single = fs::path(folder) / "model.safetensors",
+                   index = fs::path(folder) / "model.safetensors.index.json";
+    if (fs::exists(single))
+        return openTensorFile(single.string());
+    if (!fs::exists(index)) {
+        for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "model.onnx"})
+            if (fs::exists(fs::path(folder) / other))
+                throw LoadError(folder, "", "model.safetensors", other,
+                                "convert it in Python: m = transformers.AutoModel.from_pretrained(FOLDER); "
+                                "m.save_pretrained(FOLDER, safe_serialization=True)");
+        throw LoadError(folder, "", "model.safetensors or model.safetensors.index.json", "neither");
+    }
+    const nlohmann::json j = nlohmann::json::parse(readText(index), nullptr, false);
+    const auto map = j.is_object() ? j.find("weight_map") : j.end();
+    if (!j.is_object() || map == j.end() || !map->is_object())
+        throw LoadError(index.string(), "weight_map", "an object of tensor names and file names", "none");
+    std::set<std::string> names;
+    for (const auto& [tensor, file] : map->items()) {
+        if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
+            throw LoadError(index.string(), tensor, "the name of a file in this folder", file.dump().substr(0, 80));
+        names.insert(file.get<std::string>());
+    }
+    std::vector<std::shared_ptr<const TensorFile>> files;
+    for (const std::string& name : names)
+        files.push_back(openTensorFile((fs::path(folder) / name).string()));
+    auto all = std::make_shared<const Shards>(folder, files);
+    for (const auto& [tensor, file] : map->items())
+        if (!all->find(tensor))
+            throw LoadError(index.string(), tensor, "this tensor in " + file.get<std::string>(),
+                            "no such tensor there");
+    return all;
+}
+
+CheckpointConfig openFolderConfig(const std::string& folder) {
+    const fs::path path = fs::path(folder) / "config.json";
+    if (!fs::exists(path))
+        throw LoadError(folder, "config.json", "the model's sizes in this file", "no such file",
+                        "copy it from where the model comes from");
+    return parseConfigJson(readText(path), path.string());
+}
+
+CheckpointConfig configOfGguf(const GgufFile& file) {
+    CheckpointConfig c;
+    c.file = file.path();
+    c.gguf = true;
+    c.family = file.text("general.architecture").value_or("");
+    if (c.family.empty())
+        throw LoadError(c.file, "general.architecture", "the name of an architecture", "nothing");
+    const auto take = [&](const char* meaning, const char* key) {
+        if (const auto value = file.number(c.family + "." + key))
+            c.numbers[meaning] = *value;
+    };
+    take("layers", "block_count");
+    take("d_model", "embedding_length");
+    take("heads", "attention.head_count");
+    take("kv_heads", "attention.head_count_kv");
+    take("head_dim", "attention.key_length");
+    take("norm_epsilon", "attention.layer_norm_epsilon");
+    take("norm_epsilon", "attention.layer_norm_rms_epsilon");
+    take("positions", "context_length");
+    take("rope_theta", "rope.freq_base");
+    take("rope_dims", "rope.dimension_count");
+    take("sliding_window", "attention.sliding_window");
+    const std::string scaling = file.text(c.family + ".rope.scaling.type").value_or("none");
+    if (scaling != "none" && scaling != "linear")
+        throw LoadError(c.file, c.family + ".rope.scaling.type", "none or linear", scaling);
+    if (const auto factor = file.number(c.family + ".rope.scaling.factor"); factor && scaling == "linear")
+        c.numbers["rope_factor"] = *factor;
+    if (const TensorEntry* factors = file.find("rope_freqs.weight")) // Llama 3.1: one factor a pair
+        for (const float f : file.read(*factors))
+            c.ropeFrequencyFactors.push_back(f);
+    return c;
+}
+
+std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file) {
+    const std::string at = "tokenizer.ggml.";
+    const auto id = [&](const char* key) -> std::optional<std::int64_t> {
+        const auto value = file.number(at + key);
+        return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+    };
+    const auto flag = [&](const char* key) -> std::optional<bool> {
+        const auto value = file.number(at + key);
+        return value ? std::optional(*value != 0) : std::nullopt;
+    };
+    GgufVocabulary v;
+    v.model = file.text(at + "model").value_or("");
+    v.pre = file.text(at + "pre").value_or("");
+    v.tokens = file.texts(at + "tokens");
+    for (const double score : file.numbers(at + "scores"))
+        v.scores.push_back(static_cast<float>(score));
+    for (const double type : file.numbers(at + "token_type"))
+        v.types.push_back(static_cast<std::int32_t>(type));
+    v.merges = file.texts(at + "merges");
+    v.bos = id("bos_token_id"), v.eos = id("eos_token_id"), v.unknown = id("unknown_token_id");
+    v.sep = id("seperator_token_id"), v.cls = id("cls_token_id"); // spelled so in the format
+    v.pad = id("padding_token_id"), v.mask = id("mask_token_id");
+    v.addBos = flag("add_bos_token"), v.addEos = flag("add_eos_token"), v.addSpacePrefix = flag("add_space_prefix");
+    return makeGgufTokenizer(std::move(v), file.path());
+}
+
+OpenedModel openFolder(ModelSource source) {
+    const std::string& folder = source.name;
+    const CheckpointConfig config = openFolderConfig(folder);
+    const auto tensors = openFolderTensors(folder);
+    SharedModel model = buildModel(config, *tensors, loadTokenizer(folder), fs::path(folder).filename().string());
+    const fs::path single = fs::path(folder) / "model.safetensors";
+    source.sha256 = sha256(mapFile(fs::exists(single) ? single.string() : config.file).bytes);
+    return {std::move(source), std::move(model), nullptr, nullptr};
+}
+
+OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
+    SharedModel model =
+        buildModel(configOfGguf(gguf), gguf, tokenizerOfGguf(gguf), fs::path(source.name).filename().string());
+    source.sha256 = sha256(mapFile(source.name).bytes);
+    return {std::move(source), std::move(model), nullptr, nullptr};
+}
+
+} // namespace headscope

@@ -1,0 +1,273 @@
+#include "ui/widgets/heatmap_private.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+
+void HeatmapView::Private::drawCells(QPainter& painter) {
+    if (empty())
+        return;
+    CellStyle style;
+    if (dark()) {
+        style.hatchGround = QColor(0x2a, 0x2f, 0x38);
+        style.hatchLine = QColor(0x5a, 0x62, 0x70);
+    }
+    style.hairline = paper();
+    style.hairline.setAlpha(150);
+    if (contents().numbers)
+        style.numbers = numberFont(*shown->picture, smallFont, 6, {pitchX(), pitchY()}, plot);
+    const QRectF area(origin(), QSizeF(pitchX() * cols(), pitchY() * rows()));
+    paintCells(painter, *shown->picture, area, cells, style);
+    painter.setPen(QPen(ink(), 1));
+    for (int start : contents().bandStarts) {
+        const double x = origin().x() + start * pitchX();
+        if (start > 0 && x > cells.left() && x < cells.right())
+            painter.drawLine(QPointF(x, cells.top()), QPointF(x, cells.bottom()));
+    }
+}
+
+void HeatmapView::Private::drawAround(QPainter& painter) {
+    if (empty()) {
+        return;
+    }
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    drawLabels(painter, Side::Left);
+    drawLabels(painter, Side::Top);
+    const QFontMetricsF metrics(labelFont, plot);
+    const double line = lineOf(metrics);
+    painter.setFont(labelFont);
+    painter.setPen(muted());
+    const double titleWidth = metrics.horizontalAdvance(contents().colTitle);
+    const double titleX = std::max(4.0, std::min(cells.center().x() - titleWidth / 2, plot->width() - titleWidth - 4));
+    painter.drawText(QPointF(titleX, cells.top() - 2 * heatmapGap - colLabelRoom - line + metrics.ascent()),
+                     contents().colTitle);
+    painter.save();
+    const double up = metrics.horizontalAdvance(contents().rowTitle);
+    painter.translate(cells.left() - 2 * heatmapGap - rowLabelRoom - line,
+                      std::max(cells.center().y() + up / 2, cells.top() + std::min(up, cells.height())));
+    painter.rotate(-90);
+    painter.drawText(QPointF(0, metrics.ascent()), contents().rowTitle);
+    painter.restore();
+    drawRowMargins(painter);
+    drawColSums(painter);
+    drawLegend(painter);
+    const auto& flags = contents().emptyRows;
+    painter.setPen(accent());
+    painter.setFont(smallFont);
+    for (int r = 0; r < rows() && r < static_cast<int>(flags.size()); ++r)
+        if (flags[static_cast<std::size_t>(r)]) {
+            const QRectF cell = rectOf({r, 0});
+            if (cell.center().y() > cells.top() && cell.center().y() < cells.bottom() && pitchY() >= 8)
+                painter.drawText(QRectF(cells.left(), cell.top(), cells.width(), cell.height()), Qt::AlignCenter,
+                                 tr("fully masked: weights are 0"));
+        }
+}
+
+// Only the labels of visible cells are measured; they start at a multiple of the thinning step, so that panning does
+// not exchange one half of them for the other.
+void HeatmapView::Private::drawLabels(QPainter& painter, Side side) {
+    const bool left = side == Side::Left;
+    const QStringList& all = left ? contents().rowLabels : contents().colLabels;
+    const double pitch = left ? pitchY() : pitchX(), begin = left ? window.top() : window.left(),
+                 count = left ? window.height() : window.width();
+    const int step = std::max(
+        1, static_cast<int>(std::ceil(smallestHeatmapLabel * lineOf(QFontMetricsF(labelFont, plot)) / pitch - 1e-6)));
+    const int first = static_cast<int>(begin) / step * step,
+              last = std::min<int>(static_cast<int>(all.size()), static_cast<int>(std::ceil(begin + count)));
+    if (first >= last)
+        return;
+    const LabelPlan plan =
+        planLabels(side, all.mid(first, last - first), labelFont,
+                   {pitch, left ? rowLabelRoom : colLabelRoom, smallestHeatmapLabel * labelFont.pointSizeF(), plot});
+    const double start = (left ? origin().y() : origin().x()) + first * pitch;
+    const auto labels =
+        left ? placeLabels(side, plan, cells.left() - heatmapGap, start, pitch, cells.top(), cells.bottom(), plot)
+             : placeLabels(side, plan, cells.top() - heatmapGap, start, pitch, cells.left(), cells.right(), plot);
+    if (!left)
+        colsTurned = plan.turned;
+    painter.setFont(plan.font);
+    painter.setPen(muted());
+    const double ascent = QFontMetricsF(plan.font, plot).ascent();
+    for (const PlacedLabel& label : labels) {
+        if (!plan.turned) {
+            painter.drawText(label.rect.topLeft() + QPointF(0, ascent), plan.texts[label.index]);
+            continue;
+        }
+        painter.save();
+        painter.translate(label.rect.bottomLeft());
+        painter.rotate(-90);
+        painter.drawText(QPointF(0, ascent), plan.texts[label.index]);
+        painter.restore();
+    }
+}
+
+// Beside each row: its sum, and its entropy as a bar and a number; the bar is full at log2(m) bits.
+void HeatmapView::Private::drawRowMargins(QPainter& painter) {
+    if (!showRowMargins)
+        return;
+    const QFontMetricsF metrics(smallFont, plot);
+    const double line = lineOf(metrics), x = cells.right() + 12,
+                 sumWidth = metrics.horizontalAdvance(QStringLiteral("00.00"));
+    const double bar = x + sumWidth + 12, barWidth = 60, most = std::max(1.0, std::log2(std::max(2, cols())));
+    painter.setFont(smallFont);
+    painter.setPen(muted());
+    const double headerY = cells.top() - heatmapGap - line + metrics.ascent();
+    painter.drawText(QPointF(x, headerY), tr("sum"));
+    painter.drawText(QPointF(bar, headerY), tr("entropy (bits)"));
+    const QColor track = dark() ? QColor(0x38, 0x3e, 0x4a) : QColor(0xe2, 0xe5, 0xea);
+    int lastLabel = -1000; // zoomed out, rows are thinned like labels; here every row fits by layOut()
+    for (int r = static_cast<int>(window.top());
+         r < std::min<int>(rows(), static_cast<int>(std::ceil(window.bottom()))); ++r) {
+        const double middle = rectOf({r, 0}).center().y();
+        if (middle < cells.top() || middle > cells.bottom() || middle - lastLabel < line * 0.9)
+            continue;
+        lastLabel = static_cast<int>(middle);
+        const auto i = static_cast<std::size_t>(r);
+        const double base = middle - line / 2 + metrics.ascent();
+        painter.setPen(muted());
+        painter.drawText(QPointF(x, base), QString::number(shown->rowSums[i], 'f', 2));
+        painter.drawText(QPointF(bar + barWidth + 6, base), QString::number(shown->entropies[i], 'f', 2));
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(track);
+        painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth, 6), 2, 2);
+        painter.setBrush(muted());
+        painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth * std::clamp(shown->entropies[i] / most, 0.0, 1.0), 6),
+                                2, 2);
+    }
+}
+
+void HeatmapView::Private::drawColSums(QPainter& painter) {
+    if (!showColSums)
+        return;
+    const QFontMetricsF metrics(smallFont, plot);
+    painter.setFont(smallFont);
+    painter.setPen(muted());
+    for (int c = static_cast<int>(window.left());
+         c < std::min<int>(cols(), static_cast<int>(std::ceil(window.right()))); ++c) {
+        const QRectF cell = rectOf({0, c});
+        const QString text = QString::number(shown->colSums[static_cast<std::size_t>(c)], 'f', 2);
+        if (cell.left() >= cells.left() - 1 && cell.right() <= cells.right() + 1)
+            painter.drawText(
+                QPointF(cell.center().x() - metrics.horizontalAdvance(text) / 2, cells.bottom() + 5 + metrics.ascent()),
+                text);
+    }
+    const QString name = tr("column sum");
+    const double w = metrics.horizontalAdvance(name);
+    if (w < cells.left() - heatmapGap - 4)
+        painter.drawText(QPointF(cells.left() - heatmapGap - w, cells.bottom() + 5 + metrics.ascent()), name);
+}
+
+// The colour bar with its ends and the words that say which range is meant.
+void HeatmapView::Private::drawLegend(QPainter& painter) {
+    const ColorScale& scale = contents().scale;
+    const QFontMetricsF metrics(smallFont, plot);
+    const bool byRow = scale.curve().kind == Curve::Kind::Row;
+    const auto number = [](double v) { return QString::number(v, 'g', 4); };
+    const QString low = byRow && scale.isSigned() ? tr("−row max") : number(scale.range().lo),
+                  high = byRow ? tr("row max") : number(scale.range().hi);
+    const double base = legend.top() + metrics.ascent(), barWidth = std::clamp(0.22 * legend.width(), 60.0, 180.0);
+    double x = legend.left();
+    painter.setFont(smallFont);
+    painter.setPen(ink());
+    painter.drawText(QPointF(x, base), low);
+    x += metrics.horizontalAdvance(low) + 8;
+    Matrix ramp(1, 128);
+    for (int i = 0; i < 128; ++i)
+        ramp(0, i) = static_cast<float>(scale.range().lo + (scale.range().hi - scale.range().lo) * i / 127);
+    CellStyle plain;
+    plain.hairline = QColor();
+    plain.clipMarks = false;
+    paintCells(painter, CellPicture(share(std::move(ramp)), scale),
+               QRectF(x, legend.top() + lineOf(metrics) / 2 - 4, barWidth, 8), plain);
+    x += barWidth + 8;
+    painter.drawText(QPointF(x, base), high);
+    x += metrics.horizontalAdvance(high) + 16;
+    painter.setPen(muted());
+    painter.drawText(QPointF(x, base), metrics.elidedText(contents().rangeCaption, Qt::ElideRight, legend.right() - x));
+}
+
+// Label of one row or column, strong and on its own ground: also where thinning has left it out.
+void HeatmapView::Private::drawStrongLabel(QPainter& painter, Side side, int index, const QColor& color) {
+    const bool left = side == Side::Left;
+    const QStringList& all = left ? contents().rowLabels : contents().colLabels;
+    if (index >= all.size())
+        return;
+    QFont font = labelFont;
+    font.setBold(true);
+    const QFontMetricsF metrics(font, plot);
+    const double room = left ? rowLabelRoom : colLabelRoom;
+    const bool turned = !left && colsTurned;
+    const QString text = left || turned ? metrics.elidedText(all[index], Qt::ElideMiddle, room) : all[index];
+    const double w = metrics.horizontalAdvance(text), h = lineOf(metrics);
+    const QRectF cell = left ? rectOf({index, 0}) : rectOf({0, index});
+    QRectF rect = left     ? QRectF(cells.left() - heatmapGap - w, cell.center().y() - h / 2, w, h)
+                  : turned ? QRectF(cell.center().x() - h / 2, cells.top() - heatmapGap - w, h, w)
+                           : QRectF(cell.center().x() - w / 2, cells.top() - heatmapGap - h, w, h);
+    QRectF ground = rect.adjusted(-2, 0, 2, 0); // hides the plain label, which may be longer
+    if (left)
+        ground.setLeft(std::min(ground.left(), cells.left() - heatmapGap - room));
+    else if (turned)
+        ground.setTop(std::min(ground.top(), cells.top() - heatmapGap - room));
+    painter.fillRect(ground, paper());
+    painter.setFont(font);
+    painter.setPen(color);
+    painter.save();
+    painter.translate(turned ? rect.bottomLeft() : rect.topLeft());
+    if (turned)
+        painter.rotate(-90);
+    painter.drawText(QPointF(0, metrics.ascent()), text);
+    painter.restore();
+}
+
+// Outlines, never tinted bands: those would alter the colours that are being read.
+void HeatmapView::Private::drawOverlay(QPainter& painter) {
+    if (empty())
+        return;
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setBrush(Qt::NoBrush);
+    const auto band = [&](QRectF rect, const QColor& color, double width) {
+        rect &= cells;
+        if (rect.isEmpty())
+            return;
+        painter.setPen(QPen(color, width, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+        painter.drawRect(rect);
+    };
+    const auto rowBand = [&](int r) {
+        return QRectF(cells.left(), rectOf({r, 0}).top(), cells.width(), std::max(pitchY(), 1.0));
+    };
+    const auto colBand = [&](int c) {
+        return QRectF(rectOf({0, c}).left(), cells.top(), std::max(pitchX(), 1.0), cells.height());
+    };
+    if (valid(current)) {
+        QColor cross = ink();
+        cross.setAlpha(190);
+        QColor halo = paper(); // dark lines vanish on dark cells, light ones on light cells
+        halo.setAlpha(170);
+        if (pitchY() >= 5)
+            band(rowBand(current->row), halo, 3);
+        if (pitchX() >= 5)
+            band(colBand(current->col), halo, 3);
+        band(rowBand(current->row), cross, 1);
+        band(colBand(current->col), cross, 1);
+        drawStrongLabel(painter, Side::Left, current->row, ink());
+        drawStrongLabel(painter, Side::Top, current->col, ink());
+    }
+    painter.setBrush(Qt::NoBrush);
+    if (valid(pinned)) {
+        band(rowBand(pinned->row), accent(), 1);
+        QRectF cell = rectOf(*pinned);
+        cell.setSize(QSizeF(std::max(cell.width(), 4.0), std::max(cell.height(), 4.0)));
+        band(cell, accent(), 2);
+        drawStrongLabel(painter, Side::Left, pinned->row, accent());
+        drawStrongLabel(painter, Side::Top, pinned->col, accent());
+    }
+    if (q->hasFocus()) {
+        QColor focus = q->palette().color(QPalette::Highlight);
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(focus, 1));
+        painter.drawRect(cells.adjusted(-2, -2, 2, 2));
+    }
+}
+
+} // namespace headscope

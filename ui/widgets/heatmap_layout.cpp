@@ -1,0 +1,72 @@
+#include "ui/widgets/heatmap_private.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+
+static constexpr double largestCell = 96;
+
+// Labels take what they need, up to a share of the widget; margins are shown when their numbers fit; what is left is
+// for the cells, square where both axes are of similar length.
+void HeatmapView::Private::layOut() {
+    labelFont = q->font();
+    smallFont = q->font();
+    smallFont.setPointSizeF(std::max(6.0, q->font().pointSizeF() * 0.9));
+    const QFontMetricsF metrics(labelFont, plot), small(smallFont, plot);
+    const double line = lineOf(metrics), width = plot->width(), height = plot->height();
+    legend = QRectF(8, height - line - 6, width - 16, line);
+    cells = QRectF();
+    if (empty())
+        return;
+    const double sumWidth = small.horizontalAdvance(QStringLiteral("00.00")) + 12;
+    const double rowMarginWidth = sumWidth + 72 + small.horizontalAdvance(QStringLiteral("0.00")) + 16;
+    const double colSumHeight = lineOf(small) + 6, titleLeft = line + heatmapGap, titleTop = line + heatmapGap;
+    const bool tokens = rows() <= 2.5 * cols() && cols() <= 2.5 * rows();
+    // Every label counts, also those that thinning leaves out: zoom and the pointer bring them up, in bold.
+    QFont bold = labelFont;
+    bold.setBold(true);
+    const QFontMetricsF boldMetrics(bold, plot);
+    const auto widest = [](const QStringList& labels, const QFontMetricsF& in) {
+        double w = 0;
+        for (qsizetype i = 0; i < std::min<qsizetype>(labels.size(), 4096); ++i)
+            w = std::max(w, in.horizontalAdvance(labels[i]));
+        return w + 1;
+    };
+    const double widestRow = widest(contents().rowLabels, boldMetrics),
+                 widestCol = widest(contents().colLabels, boldMetrics);
+    const double widestFlat = widest(contents().colLabels, metrics);
+    QSizeF pitch;
+    showRowMargins = showColSums = false;
+    double left = 0, top = 0;
+    rowLabelRoom = std::min(widestRow, 0.26 * width);
+    colLabelRoom = line; // flat, unless that turns out too narrow
+    for (int round = 0; round < 5; ++round) {
+        left = 6 + titleLeft + rowLabelRoom + heatmapGap;
+        top = 4 + titleTop + colLabelRoom + heatmapGap;
+        const double right = showRowMargins ? rowMarginWidth : 10,
+                     bottom = line + 18 + (showColSums ? colSumHeight : 0);
+        const double w = std::max(20.0, width - left - right), h = std::max(20.0, height - top - bottom);
+        pitch = QSizeF(std::min(w / cols(), largestCell), std::min(h / rows(), largestCell));
+        if (tokens)
+            pitch = QSizeF(std::min(pitch.width(), pitch.height()), std::min(pitch.width(), pitch.height()));
+        if (round == 1 && widestFlat + 0.4 * line > pitch.width())
+            colLabelRoom = std::min(widestCol, 0.26 * height);
+        const bool margins = contents().weightMargins;
+        if (round < 4) {
+            showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;
+            showColSums = margins && pitch.width() >= small.horizontalAdvance(QStringLiteral("0.00")) + 4;
+        }
+    }
+    cells = QRectF(left, top, std::max(1.0, std::floor(pitch.width() * cols())),
+                   std::max(1.0, std::floor(pitch.height() * rows())));
+    // In the middle of what is left over, with everything that belongs to it.
+    const double spare = width - cells.right() - (showRowMargins ? rowMarginWidth : 10);
+    cells.translate(std::floor(std::max(0.0, spare / 2)), 0);
+    const QRect rect = cells.toRect();
+    plot->axisRect()->setMargins(
+        QMargins(rect.left(), rect.top(), plot->width() - rect.right() - 1, plot->height() - rect.bottom() - 1));
+    setWindow(window);
+}
+
+} // namespace headscope

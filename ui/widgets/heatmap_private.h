@@ -1,0 +1,102 @@
+// The inside of HeatmapView, shared by its three files: the widget and what mouse and keys do (heatmap_view.cpp), where
+// things stand (heatmap_layout.cpp), how they are painted (heatmap_drawing.cpp). Nobody else includes it.
+#pragma once
+
+#include "ui/widgets/heatmap_view.h"
+
+#include "ui/render/axis_labels.h"
+
+#include <qcustomplot.h>
+
+namespace headscope {
+
+// Everything that is derived from the contents once, in a worker for large matrices.
+struct Prepared {
+    HeatmapContents contents;
+    SharedPicture picture;
+    std::vector<double> rowSums, entropies, colSums; // only with weightMargins; entropy in bits
+};
+using SharedPrepared = std::shared_ptr<const Prepared>;
+
+constexpr double heatmapGap = 5;              // between labels, titles and cells
+constexpr double smallestHeatmapLabel = 0.68; // labels shrink to this share of the font before they are thinned
+
+inline double lineOf(const QFontMetricsF& m) {
+    return m.ascent() + m.descent();
+}
+
+struct HeatmapView::Private {
+    explicit Private(HeatmapView* view) : q(view) {}
+
+    HeatmapView* q;
+    QCustomPlot* plot = nullptr;
+    SharedPrepared shown;
+    int generation = 0;
+    bool waiting = false;
+
+    // The visible part, in cells from the upper left corner.
+    QRectF window;
+    std::optional<CellRef> current, pinned, pinnedBeforeClick;
+    QPointF pressed;
+    QRectF windowAtPress;
+    bool dragging = false, pressedInside = false, swallowRelease = false;
+
+    // Where things stand, in widget coordinates; worked out by layOut().
+    QRectF cells;
+    double rowLabelRoom = 0, colLabelRoom = 0;
+    bool showRowMargins = false, showColSums = false;
+    bool colsTurned = false; // column labels, as last drawn
+    QRectF legend;
+    QFont labelFont, smallFont;
+
+    const HeatmapContents& contents() const { return shown->contents; }
+    int rows() const { return contents().matrix->rows(); }
+    int cols() const { return contents().matrix->cols(); }
+    bool empty() const { return contents().matrix->empty(); }
+    double pitchX() const { return window.width() > 0 ? cells.width() / window.width() : 0; }
+    double pitchY() const { return window.height() > 0 ? cells.height() / window.height() : 0; }
+    QPointF origin() const { return {cells.left() - window.left() * pitchX(), cells.top() - window.top() * pitchY()}; }
+    QColor ink() const { return q->palette().color(QPalette::WindowText); }
+    QColor paper() const { return q->palette().color(QPalette::Base); }
+    bool dark() const { return paper().lightness() < 128; }
+    QColor muted() const {
+        const QColor a = ink(), b = paper();
+        return QColor((a.red() * 62 + b.red() * 38) / 100, (a.green() * 62 + b.green() * 38) / 100,
+                      (a.blue() * 62 + b.blue() * 38) / 100);
+    }
+    QColor accent() const { return dark() ? QColor(0xff, 0x6b, 0x9a) : QColor(0xd6, 0x33, 0x6c); }
+    bool valid(std::optional<CellRef> c) const {
+        return c && c->row >= 0 && c->col >= 0 && c->row < rows() && c->col < cols();
+    }
+
+    void build();
+    void show(SharedPrepared next);
+    void layOut();
+    void applyTheme();
+    void setWindow(QRectF next);
+    void zoom(double factor, QPointF at);
+    void reveal(CellRef cell);
+    void hover(std::optional<CellRef> cell, bool tell);
+    void pin(std::optional<CellRef> cell);
+    void replot() { plot->replot(QCustomPlot::rpQueuedReplot); }
+    void replotOverlay() { plot->layer(QStringLiteral("overlay"))->replot(); }
+    QRectF rectOf(CellRef c) const {
+        return {origin() + QPointF(c.col * pitchX(), c.row * pitchY()), QSizeF(pitchX(), pitchY())};
+    }
+
+    void drawCells(QPainter& painter);
+    void drawAround(QPainter& painter);
+    void drawLabels(QPainter& painter, Side side);
+    void drawRowMargins(QPainter& painter);
+    void drawColSums(QPainter& painter);
+    void drawLegend(QPainter& painter);
+    void drawOverlay(QPainter& painter);
+    void drawStrongLabel(QPainter& painter, Side side, int index, const QColor& color);
+
+    void mousePress(QMouseEvent& e);
+    void mouseMove(QMouseEvent& e);
+    void mouseRelease(QMouseEvent& e);
+    void wheel(QWheelEvent& e);
+};
+
+} // namespace headscope
