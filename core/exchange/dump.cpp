@@ -5,6 +5,7 @@
 #include "core/tensor/memory.h"
 
 #include <algorithm>
+#include <map>
 
 namespace headscope {
 
@@ -86,15 +87,15 @@ private:
         const auto has = [&](Stage s) { return std::ranges::find(stages, s) != stages.end(); };
         const HeadWanted wanted{has(Stage::Scores), has(Stage::Scaled), has(Stage::Masked), has(Stage::Weights),
                                 has(Stage::HeadOutput)};
-        std::vector<float> scores, scaled, masked, weights, output;
+        std::map<Stage, std::vector<float>> derived;
         if (wanted.scores || wanted.scaled || wanted.masked || wanted.weights || wanted.output)
             for (const HeadIndex h : m_heads) {
                 const HeadStages head = headStages(trace, l, h, wanted);
-                append(scores, head.scores);
-                append(scaled, head.scaled);
-                append(masked, head.masked);
-                append(weights, head.weights);
-                append(output, head.output);
+                append(derived[Stage::Scores], head.scores);
+                append(derived[Stage::Scaled], head.scaled);
+                append(derived[Stage::Masked], head.masked);
+                append(derived[Stage::Weights], head.weights);
+                append(derived[Stage::HeadOutput], head.output);
             }
         for (const Stage s : stages) {
             const StageInfo& info = stageInfo(s);
@@ -111,26 +112,11 @@ private:
                     append(data, *stageMatrix(trace, l, HeadIndex{g * (m_config.heads / m_config.kvHeads)}, s));
             } else {
                 count = static_cast<std::int64_t>(m_heads.size());
-                switch (s) {
-                case Stage::Scores:
-                    data = std::move(scores);
-                    break;
-                case Stage::Scaled:
-                    data = std::move(scaled);
-                    break;
-                case Stage::Masked:
-                    data = std::move(masked);
-                    break;
-                case Stage::Weights:
-                    data = std::move(weights);
-                    break;
-                case Stage::HeadOutput:
-                    data = std::move(output);
-                    break;
-                default:
+                if (auto node = derived.extract(s))
+                    data = std::move(node.mapped());
+                else
                     for (const HeadIndex h : m_heads)
                         append(data, *stageMatrix(trace, l, h, s));
-                }
             }
             add(name, {count, shape.rows, shape.cols}, std::move(data));
         }
