@@ -48,7 +48,7 @@ Scenario withModel(const Scenario& scenario, ModelSource source) {
     if (leavesWorked || !hasVisibleCharacter(*request.text))
         request.text = firstDocument().scenario.query.source;
     if (source.cross)
-        request.pair = scenario.key ? scenario.key->source : scenario.query.source;
+        request.pair = scenario.secondText().value_or(scenario.query.source);
     request.source = std::move(source);
     request.mask = scenario.mask;
     request.scale = scenario.scale;
@@ -98,9 +98,11 @@ void DocumentSession::open(const QString& path) {
 void DocumentSession::openByDialog() {
     const QString path = QFileDialog::getOpenFileName(
         m_window, tr("Open"), folder(),
-        tr("All that Headscope reads (*.headscope *.safetensors *.npz);;Scenarios (*.headscope);;All files (*)"));
-    if (!path.isEmpty())
-        open(path);
+        tr("All that Headscope reads (*.headscope *.safetensors *.gguf *.npz config.json);;Scenarios "
+           "(*.headscope);;All files (*)"));
+    const QFileInfo chosen(path);
+    if (!path.isEmpty()) // a checkpoint is its whole folder, chosen by its config
+        open(chosen.fileName() == QLatin1String("config.json") ? chosen.path() : path);
 }
 
 bool DocumentSession::save() {

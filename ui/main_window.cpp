@@ -264,9 +264,9 @@ void MainWindow::createEditMenu() {
         [this] { m_sentence->focusText(); });
     QAction* second = add(menu, tr("&Add or remove the second text"), QKeySequence(Qt::CTRL | Qt::Key_2),
                           tr("Cross-attention: keys and values from another text"),
-                          [this] { m_sentence->setSecondText(!m_workspace->scenario().key.has_value()); });
+                          [this] { m_sentence->setSecondText(!m_workspace->scenario().secondText().has_value()); });
     connect(m_workspace, &Workspace::scenarioChanged, second, [this, second] {
-        second->setEnabled(m_sentence->takesSecondText() || m_workspace->scenario().key.has_value());
+        second->setEnabled(m_sentence->takesSecondText() || m_workspace->scenario().secondText().has_value());
     });
 }
 
@@ -283,7 +283,8 @@ void MainWindow::createModelMenu() {
     add(menu, tr("&Options of toy…"), QKeySequence(Qt::CTRL | Qt::Key_M), tr("Sizes, seed, positions, biases"),
         [this] { showToyOptions(); });
     add(menu, tr("Open a model &file…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
-        tr("An attention module as saved from PyTorch"), [this] { m_session->openByDialog(); });
+        tr("A checkpoint (GGUF, hub folder) or an attention module as saved from PyTorch"),
+        [this] { m_session->openByDialog(); });
     menu->addSeparator();
     add(menu, tr("Stop &computing"), QKeySequence(Qt::CTRL | Qt::Key_Period), tr("The last result stays"),
         [this] { m_workspace->cancel(); });
