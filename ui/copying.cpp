@@ -58,8 +58,11 @@ void printFigure(const Workspace& workspace, QWidget* window) {
         return;
     QPrinter printer(QPrinter::ScreenResolution); // fonts in points follow the device: keep 96 per inch
     QPrintDialog dialog(&printer, window);
-    if (dialog.exec() != QDialog::Accepted)
-        return;
+    if (dialog.exec() == QDialog::Accepted)
+        printFigure(workspace, printer);
+}
+
+void printFigure(const Workspace& workspace, QPrinter& printer) {
     FigureSpec spec = figureSpec(workspace);
     spec.dark = false; // paper is white
     const FigureSource source = figureSource(workspace);

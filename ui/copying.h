@@ -8,6 +8,8 @@
 
 class QWidget;
 
+class QPrinter;
+
 namespace headscope {
 
 class Workspace;
@@ -19,6 +21,7 @@ FigureSpec figureSpec(const Workspace& workspace);
 void copyPicture(const Workspace& workspace);
 void copyTable(const Workspace& workspace); // tab-separated, with labels
 QString tableText(const Workspace& workspace);
-void printFigure(const Workspace& workspace, QWidget* window);
+void printFigure(const Workspace& workspace, QWidget* window);   // asks for a printer
+void printFigure(const Workspace& workspace, QPrinter& printer); // as wide as the page, on white; ScreenResolution
 
 } // namespace headscope

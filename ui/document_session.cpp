@@ -1,9 +1,11 @@
 #include "ui/document_session.h"
 
+#include "ui/autosave.h"
 #include "ui/examples.h"
 #include "ui/stage_text.h"
 #include "ui/workspace.h"
 
+#include <QDateTime>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
@@ -46,7 +48,7 @@ Scenario withModel(const Scenario& scenario, ModelSource source) {
     if (leavesWorked || !hasVisibleCharacter(*request.text))
         request.text = firstDocument().scenario.query.source;
     if (source.cross)
-        request.pair = scenario.key ? scenario.key->source : scenario.query.source;
+        request.pair = scenario.secondText().value_or(scenario.query.source);
     request.source = std::move(source);
     request.mask = scenario.mask;
     request.scale = scenario.scale;
@@ -96,9 +98,11 @@ void DocumentSession::open(const QString& path) {
 void DocumentSession::openByDialog() {
     const QString path = QFileDialog::getOpenFileName(
         m_window, tr("Open"), folder(),
-        tr("All that Headscope reads (*.headscope *.safetensors *.npz);;Scenarios (*.headscope);;All files (*)"));
-    if (!path.isEmpty())
-        open(path);
+        tr("All that Headscope reads (*.headscope *.safetensors *.gguf *.npz config.json);;Scenarios "
+           "(*.headscope);;All files (*)"));
+    const QFileInfo chosen(path);
+    if (!path.isEmpty()) // a checkpoint is its whole folder, chosen by its config
+        open(chosen.fileName() == QLatin1String("config.json") ? chosen.path() : path);
 }
 
 bool DocumentSession::save() {
@@ -158,6 +162,28 @@ void DocumentSession::openText(const QString& text) {
         m_workspace.edit(tr("Drop a text"), withTexts(m_workspace.scenario(), toUtf8(line), std::nullopt));
     } catch (const InputError& error) {
         emit problem(fromUtf8(error.what()));
+    }
+}
+
+void DocumentSession::offerRecovery(const QString& folder) {
+    for (const QString& path : Autosave::leftBehind(folder)) {
+        QMessageBox box(QMessageBox::Question, tr("Unsaved work found"),
+                        tr("Headscope ended without saving, at %1.")
+                            .arg(QLocale().toString(QFileInfo(path).lastModified(), QLocale::ShortFormat)),
+                        QMessageBox::Open | QMessageBox::Discard, m_window);
+        box.setInformativeText(tr("Open what was there? It is not kept otherwise."));
+        box.setDefaultButton(QMessageBox::Open);
+        if (box.exec() == QMessageBox::Open) {
+            try {
+                const Document document = openScenario(toUtf8(path));
+                m_workspace.edit(tr("Recover unsaved work"), document.scenario);
+                m_workspace.setView(document.view);
+            } catch (const std::exception& error) {
+                emit problem(fromUtf8(error.what()));
+                continue; // the file stays
+            }
+        }
+        QFile::remove(path);
     }
 }
 

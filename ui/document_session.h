@@ -43,6 +43,8 @@ public:
     bool mayDiscard(); // true when nothing is unsaved, or the user says so
     void useModel(const ModelSource& source);
     void openText(const QString& text);
+    // Offers what a crash has left behind (Autosave) and takes it up as an unsaved, undoable change; asks once a file.
+    void offerRecovery(const QString& folder);
 
     void fillRecentMenu(QMenu* menu);
     void setRemembers(bool on) { m_remembers = on; } // recent files, folders: not while a screenshot is made

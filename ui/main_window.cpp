@@ -1,5 +1,6 @@
 #include "ui/main_window.h"
 
+#include "ui/autosave.h"
 #include "ui/copying.h"
 #include "ui/dialogs/about_dialog.h"
 #include "ui/dialogs/export_dialog.h"
@@ -61,10 +62,13 @@ MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     m_workspace->reset(std::move(document.scenario), std::move(document.view));
     restoreLayout();
     showTitle();
+    if (remembers)
+        m_autosave = new Autosave(*m_workspace, Autosave::defaultFolder(), this);
 }
 
 // What goes down with the window must not be heard by it any more.
 MainWindow::~MainWindow() {
+    delete m_autosave;
     m_session->disconnect(this);
     m_workspace->disconnect();
     m_workspace->undoStack()->disconnect();
@@ -176,13 +180,15 @@ void MainWindow::sizeDocks() {
     resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
     const int room = height() - 150; // below the rows at the top
     sizeHeads();
-    resizeDocks({m_inspectorDock, m_editDock}, {room * 58 / 100, room * 42 / 100}, Qt::Vertical);
+    const int inspector = std::min(room * 58 / 100, 27 * fontMetrics().height()); // the arithmetic of most cells
+    resizeDocks({m_inspectorDock, m_editDock}, {inspector, room - inspector}, Qt::Vertical);
 }
 
 // The heads take what they need, up to two thirds; what was found has the rest.
 void MainWindow::sizeHeads() {
     const int room = height() - 150;
-    const int around = m_headsDock->widget()->sizeHint().height() - m_heads->sizeHint().height();
+    const int around =
+        m_headsDock->widget()->sizeHint().height() - std::min(m_heads->sizeHint().height(), m_heads->maximumHeight());
     const int heads = std::min(around + m_heads->maximumHeight(), room * 2 / 3);
     resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
 }
@@ -258,9 +264,9 @@ void MainWindow::createEditMenu() {
         [this] { m_sentence->focusText(); });
     QAction* second = add(menu, tr("&Add or remove the second text"), QKeySequence(Qt::CTRL | Qt::Key_2),
                           tr("Cross-attention: keys and values from another text"),
-                          [this] { m_sentence->setSecondText(!m_workspace->scenario().key.has_value()); });
+                          [this] { m_sentence->setSecondText(!m_workspace->scenario().secondText().has_value()); });
     connect(m_workspace, &Workspace::scenarioChanged, second, [this, second] {
-        second->setEnabled(m_sentence->takesSecondText() || m_workspace->scenario().key.has_value());
+        second->setEnabled(m_sentence->takesSecondText() || m_workspace->scenario().secondText().has_value());
     });
 }
 
@@ -277,7 +283,8 @@ void MainWindow::createModelMenu() {
     add(menu, tr("&Options of toy…"), QKeySequence(Qt::CTRL | Qt::Key_M), tr("Sizes, seed, positions, biases"),
         [this] { showToyOptions(); });
     add(menu, tr("Open a model &file…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
-        tr("An attention module as saved from PyTorch"), [this] { m_session->openByDialog(); });
+        tr("A checkpoint (GGUF, hub folder) or an attention module as saved from PyTorch"),
+        [this] { m_session->openByDialog(); });
     menu->addSeparator();
     add(menu, tr("Stop &computing"), QKeySequence(Qt::CTRL | Qt::Key_Period), tr("The last result stays"),
         [this] { m_workspace->cancel(); });
@@ -470,6 +477,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         settings.setValue(QStringLiteral("dark"), theme().dark);
         settings.setValue(QStringLiteral("projector"), theme().projector);
     }
+    if (m_autosave)
+        m_autosave->discard(); // the user has said that it may go
     event->accept();
 }
 
@@ -506,6 +515,7 @@ int runWindow(const QString& file) {
         document = openAnyFile(file, fromUtf8(document.scenario.query.source));
     MainWindow window(std::move(document));
     window.show();
+    QTimer::singleShot(0, &window, [&window] { window.session().offerRecovery(Autosave::defaultFolder()); });
     return QApplication::exec();
 }
 

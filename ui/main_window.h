@@ -9,6 +9,7 @@
 
 namespace headscope {
 
+class Autosave;
 class DocumentSession;
 class FoundList;
 class HeadGrid;
@@ -68,6 +69,7 @@ private:
     Workspace* m_workspace;
     HeadSurvey* m_survey;
     DocumentSession* m_session;
+    Autosave* m_autosave = nullptr; // only where things are remembered
     SentenceBar* m_sentence;
     TokenChips* m_chips;
     MessageStrip* m_messages;

@@ -53,8 +53,8 @@ static void addScenario(QStringList& words, const Scenario& scenario) {
     else if (scenario.source.heads)
         words << QStringLiteral("--heads") << QString::number(*scenario.source.heads);
     words << QStringLiteral("--text") << shellQuoted(fromUtf8(scenario.query.source));
-    if (scenario.key)
-        words << QStringLiteral("--pair") << shellQuoted(fromUtf8(scenario.key->source));
+    if (const auto second = scenario.secondText())
+        words << QStringLiteral("--pair") << shellQuoted(fromUtf8(*second));
     const Scenario usual;
     if (scenario.mask != usual.mask)
         words << QStringLiteral("--mask") << fromUtf8(maskName(scenario.mask));

@@ -51,6 +51,12 @@ struct Scenario {
     int queries() const { return query.size(); }
     int keys() const { return key ? key->size() : query.size(); }
     const TokenSequence& keyTokens() const { return key ? *key : query; }
+    // The second text as typed: the key text, or the second segment of the same sequence.
+    std::optional<std::string> secondText() const {
+        if (key)
+            return key->source;
+        return query.pairSource.empty() ? std::nullopt : std::optional(query.pairSource);
+    }
     bool headIsOff(LayerIndex l, HeadIndex h) const;
     bool edited() const { return model != original; }
     bool operator==(const Scenario&) const = default; // models by identity

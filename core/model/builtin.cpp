@@ -10,7 +10,7 @@
 namespace headscope {
 
 std::string_view defaultModelName() {
-    return "patterns";
+    return "mini";
 }
 
 const std::vector<BuiltinModel>& builtinModels() {

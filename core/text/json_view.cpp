@@ -59,8 +59,8 @@ std::int64_t JsonView::id() const {
     return m_value->get<std::int64_t>();
 }
 
-std::string JsonView::text(const char* key, std::string otherwise) const {
-    return has(key) ? at(key).text() : std::move(otherwise);
+std::string JsonView::text(const char* key, const std::string& otherwise) const {
+    return has(key) ? at(key).text() : otherwise;
 }
 
 bool JsonView::boolean(const char* key, bool otherwise) const {

@@ -46,7 +46,7 @@ public:
     double number() const;
     std::int64_t id() const; // a whole number from 0 to 2^31 - 1
     // Of a member that may be missing or null.
-    std::string text(const char* key, std::string otherwise) const;
+    std::string text(const char* key, const std::string& otherwise) const;
     bool boolean(const char* key, bool otherwise) const;
     std::optional<bool> maybeBoolean(const char* key) const;
 

@@ -138,11 +138,10 @@ void toForm(Rewriter& r, const icu::Normalizer2& icu, bool composing) {
 void cleanText(Rewriter& r) {
     while (!r.done()) {
         const char32_t c = r.peek();
-        if (c == '\t' || c == '\n' || c == '\r')
-            r.replace(" ");
-        else if (c == 0xFFFD || (c < 0x80 ? c < 32 || c == 127 : isControlOrFormat(c)))
+        const bool lineOrTab = c == '\t' || c == '\n' || c == '\r'; // control characters that count as spaces
+        if (!lineOrTab && (c == 0xFFFD || (c < 0x80 ? c < 32 || c == 127 : isControlOrFormat(c))))
             r.remove();
-        else if (c != ' ' && isWhiteSpace(c))
+        else if (lineOrTab || (c != ' ' && isWhiteSpace(c)))
             r.replace(" ");
         else
             keepOne(r);
@@ -229,7 +228,7 @@ TextStep normalizeForm(UnicodeForm form) {
 }
 
 TextStep normalizeBert(const BertNormalizerOptions& options) {
-    return [options, nfd = normalizeForm(UnicodeForm::Nfd)](SplitText& text) {
+    return [options, nfd = &normalizerOf(UnicodeForm::Nfd)](SplitText& text) {
         if (options.cleanText)
             text.rewrite(cleanText);
         if (options.handleChineseCharacters)
@@ -243,7 +242,7 @@ TextStep normalizeBert(const BertNormalizerOptions& options) {
                 });
             });
         if (options.stripAccents.value_or(options.lowercase)) {
-            nfd(text);
+            text.rewrite([nfd](Rewriter& r) { toForm(r, *nfd, false); });
             text.rewrite([](Rewriter& r) {
                 eachNonAscii(r, [&](char32_t c) { isNonSpacingMark(c) ? r.remove() : keepOne(r); });
             });

@@ -56,6 +56,23 @@ void bytesToLetters(Rewriter& r) {
     }
 }
 
+void putSpaceInFront(SplitText& text) {
+    text.rewrite([](Rewriter& r) {
+        if (!r.rest().starts_with(' '))
+            r.prepend(" ");
+        r.keepAll();
+    });
+}
+
+void cutByPattern(SplitText& text, const TextRegex& pattern, Delimiter delimiter, bool invert) {
+    TextRegex::Matcher matcher(pattern);
+    text.cut(delimiter, [&](std::string_view split, std::vector<Segment>& out) {
+        matcher.find(split, out);
+        for (Segment& s : out)
+            s.match ^= invert;
+    });
+}
+
 } // namespace
 
 TextStep cutWhiteSpace() {
@@ -67,9 +84,12 @@ TextStep cutWordsAndSymbols() {
 }
 
 TextStep cutBertWords() {
-    return [spaces = cutWhiteSpace(), marks = cutPunctuation(Delimiter::Isolated)](SplitText& text) {
-        spaces(text);
-        marks(text);
+    return [](SplitText& text) {
+        text.cut(Delimiter::Removed,
+                 [](std::string_view split, std::vector<Segment>& out) { findCharacters(split, out, isWhiteSpace); });
+        text.cut(Delimiter::Isolated, [](std::string_view split, std::vector<Segment>& out) {
+            findCharacters(split, out, isPunctuationOrSymbol);
+        });
     };
 }
 
@@ -87,12 +107,7 @@ TextStep cutAtCharacter(char32_t delimiter) {
 
 TextStep cutRegex(TextRegex pattern, Delimiter delimiter, bool invert) {
     return [pattern = std::move(pattern), delimiter, invert](SplitText& text) {
-        TextRegex::Matcher matcher(pattern);
-        text.cut(delimiter, [&](std::string_view split, std::vector<Segment>& out) {
-            matcher.find(split, out);
-            for (Segment& s : out)
-                s.match ^= invert;
-        });
+        cutByPattern(text, pattern, delimiter, invert);
     };
 }
 
@@ -143,27 +158,18 @@ std::string_view gpt2Pattern() {
 }
 
 TextStep prefixSpace() {
-    return [](SplitText& text) {
-        text.rewrite([](Rewriter& r) {
-            if (!r.rest().starts_with(' '))
-                r.prepend(" ");
-            r.keepAll();
-        });
-    };
+    return putSpaceInFront;
 }
 
 TextStep byteLevel(bool addPrefixSpace, bool words) {
-    TextStep cut;
+    std::optional<TextRegex> pattern;
     if (words)
-        cut = cutRegex(TextRegex(gpt2Pattern(), "ByteLevel", "pattern"), Delimiter::Isolated, false);
-    TextStep prefix;
-    if (addPrefixSpace)
-        prefix = prefixSpace();
-    return [prefix, cut](SplitText& text) {
-        if (prefix)
-            prefix(text);
-        if (cut)
-            cut(text);
+        pattern.emplace(gpt2Pattern(), "ByteLevel", "pattern");
+    return [addPrefixSpace, pattern](SplitText& text) {
+        if (addPrefixSpace)
+            putSpaceInFront(text);
+        if (pattern)
+            cutByPattern(text, *pattern, Delimiter::Isolated, false);
         text.rewrite(bytesToLetters);
     };
 }

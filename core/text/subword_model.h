@@ -41,7 +41,7 @@ struct WordPieceOptions {
 std::shared_ptr<const SubwordModel> makeWordPiece(Vocabulary vocabulary, WordPieceOptions options);
 
 // Whole words only.
-std::shared_ptr<const SubwordModel> makeWordLevel(Vocabulary vocabulary, std::string unknown);
+std::shared_ptr<const SubwordModel> makeWordLevel(Vocabulary vocabulary, const std::string& unknown);
 
 // Byte pair encoding (Sennrich, Haddow, Birch 2016): neighbours are joined in the order of the list.
 struct Merge {
@@ -69,7 +69,7 @@ struct UnigramOptions {
     bool byteFallback = false;
 };
 // Throws LoadError where the unknown id or a score is no number of the list.
-std::shared_ptr<const SubwordModel> makeUnigram(std::vector<std::pair<std::string, double>> pieces,
+std::shared_ptr<const SubwordModel> makeUnigram(const std::vector<std::pair<std::string, double>>& pieces,
                                                 UnigramOptions options, const std::string& file);
 
 // "<0xE2>", the piece that stands for a byte where a vocabulary has such pieces; and back.

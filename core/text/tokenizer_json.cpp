@@ -254,7 +254,7 @@ void readModel(const JsonView& at, Parts& parts) {
             pieces.emplace_back(item.at(std::size_t{0}).text(), item.at(std::size_t{1}).number());
         });
         parts.unknown = options.unknown;
-        parts.model = makeUnigram(std::move(pieces), options, at.file());
+        parts.model = makeUnigram(pieces, options, at.file());
     } else {
         at.at("type").fail("one of the models WordPiece, WordLevel, BPE, Unigram");
     }

@@ -103,7 +103,7 @@ private:
 
 } // namespace
 
-std::shared_ptr<const SubwordModel> makeUnigram(std::vector<std::pair<std::string, double>> pieces,
+std::shared_ptr<const SubwordModel> makeUnigram(const std::vector<std::pair<std::string, double>>& pieces,
                                                 UnigramOptions options, const std::string& file) {
     if (options.unknown && (*options.unknown < 0 || *options.unknown >= static_cast<std::int64_t>(pieces.size())))
         throw LoadError(file, "model.unk_id", "a place in the list of " + std::to_string(pieces.size()) + " pieces",
@@ -111,11 +111,11 @@ std::shared_ptr<const SubwordModel> makeUnigram(std::vector<std::pair<std::strin
     Vocabulary vocabulary;
     std::vector<std::string> names;
     std::vector<double> scores;
-    for (auto& [piece, score] : pieces) {
+    for (const auto& [piece, score] : pieces) {
         if (!std::isfinite(score))
             throw LoadError(file, "piece '" + piece + "'", "a finite score", std::to_string(score));
         vocabulary.add(piece, static_cast<std::int64_t>(names.size()));
-        names.push_back(std::move(piece));
+        names.push_back(piece);
         scores.push_back(score);
     }
     return std::make_shared<const Unigram>(std::move(vocabulary), std::move(names), std::move(scores), options);

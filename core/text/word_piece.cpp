@@ -69,7 +69,7 @@ std::shared_ptr<const SubwordModel> makeWordPiece(Vocabulary vocabulary, WordPie
     return std::make_shared<const WordPiece>(std::move(vocabulary), std::move(options));
 }
 
-std::shared_ptr<const SubwordModel> makeWordLevel(Vocabulary vocabulary, std::string unknown) {
+std::shared_ptr<const SubwordModel> makeWordLevel(Vocabulary vocabulary, const std::string& unknown) {
     return std::make_shared<const WordLevel>(std::move(vocabulary), unknown);
 }
 

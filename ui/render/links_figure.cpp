@@ -122,7 +122,7 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
     // Every token gets a full line up to 64 of them; longer texts share the height of 64, and labels are thinned.
     double pitch = 1.3 * line;
     if (height)
-        pitch = std::min(1.6 * line, (*height - y - 2 * line - 16 - line - 4 - 30 - figurePad) / longer);
+        pitch = std::min(4 * line, (*height - y - 2 * line - 16 - line - 4 - 30 - figurePad) / longer);
     else if (longer > 64)
         pitch = 64 * pitch / longer;
     if (pitch < 0.2)
@@ -132,7 +132,8 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
     const LabelRoom room{pitch, 0.32 * inner, longer <= 64 ? 0.5 : 0.75 * sheet.pointSize(), figureDevice()};
     const LabelPlan left = planLabels(Side::Left, queries, font, room),
                     right = planLabels(Side::Left, keys, font, room);
-    const double span = std::min(inner - left.extent - right.extent - 16, 480.0);
+    // Steep lines are hard to follow: the taller the columns, the further apart.
+    const double span = std::min(inner - left.extent - right.extent - 16, std::max(480.0, 1.6 * longer * pitch));
     if (span < 20)
         refuseSize(spec);
     const double x0 = figurePad + left.extent + 8, x1 = x0 + span;

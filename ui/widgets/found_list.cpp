@@ -7,6 +7,7 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QLabel>
 #include <QToolButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -20,6 +21,10 @@ FoundList::FoundList(Workspace& workspace, HeadSurvey& survey, QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     createList();
+    m_facts = new QLabel;
+    m_facts->setObjectName(QStringLiteral("muted"));
+    m_facts->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    column->addWidget(m_facts);
     createButtons();
     connect(&survey, &HeadSurvey::changed, this, &FoundList::refresh);
     connect(&workspace, &Workspace::viewChanged, this, &FoundList::showCurrent);
@@ -150,9 +155,46 @@ void FoundList::showCurrent() {
             m_list->topLevelItem(i)->data(0, Qt::UserRole).isValid())
             m_list->setCurrentItem(m_list->topLevelItem(i));
     m_showing = false;
+    showFacts();
     const bool off = scenario.headIsOff(view.layer, view.heads.front());
     m_off->setText(off ? tr("Switch on") : tr("Switch off"));
     m_byCell->setEnabled(view.cell.has_value() && isTokenByToken(view.stage));
+}
+
+// The shown head's numbers, where the list leaves room for them.
+void FoundList::showFacts() {
+    const View& view = m_workspace.view();
+    const SharedSurvey& survey = m_survey.current();
+    const auto place = static_cast<std::size_t>(view.layer.value) * static_cast<std::size_t>(heads()) +
+                       static_cast<std::size_t>(view.heads.front().value);
+    const int rows = 5, rowHeight = fontMetrics().height() + 4;
+    if (!survey || place >= survey->heads.size() || height() < 11 * rowHeight + rows * rowHeight)
+        return m_facts->hide();
+    const HeadMetrics& m = survey->heads[place].metrics;
+    const std::pair<QString, double> facts[] = {
+        {tr("entropy (bits)"), m.entropy}, {tr("distance"), m.distance},  {tr("itself"), m.self},
+        {tr("previous"), m.previous},      {tr("next"), m.next},          {tr("first"), m.first},
+        {tr("same word"), m.same},         {tr("separator"), m.separator}};
+    QString table = QStringLiteral("<table width='100%' cellpadding='1'><tr><td colspan='4'><b>%1</b></td></tr>")
+                        .arg(headTitle(survey->trace->config(), m.layer, m.head).toHtmlEscaped());
+    for (std::size_t i = 0; i < std::size(facts); ++i)
+        table += (i % 2 == 0 ? QStringLiteral("<tr>") : QString()) +
+                 QStringLiteral("<td>%1</td><td align='right'>%2%3</td>")
+                     .arg(facts[i].first, QLocale().toString(facts[i].second, 'f', 2),
+                          i % 2 == 0 ? QStringLiteral("&nbsp;&nbsp;") : QString()) +
+                 (i % 2 == 1 ? QStringLiteral("</tr>") : QString());
+    m_facts->setText(table + QStringLiteral("</table>"));
+    m_facts->show();
+}
+
+int FoundList::heads() const {
+    const SharedModel& model = m_workspace.scenario().model;
+    return model ? model->config().heads : 0;
+}
+
+void FoundList::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    showFacts();
 }
 
 void FoundList::choose() {

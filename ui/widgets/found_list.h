@@ -4,6 +4,7 @@
 
 #include <QWidget>
 
+class QLabel;
 class QToolButton;
 class QTreeWidget;
 
@@ -19,17 +20,21 @@ public:
 
 protected:
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void createList();
     void createButtons();
     void refresh();
     void showCurrent();
+    void showFacts();
+    int heads() const; // of a layer
     void choose();
 
     Workspace& m_workspace;
     HeadSurvey& m_survey;
     QTreeWidget* m_list;
+    QLabel* m_facts; // numbers of the shown head
     QToolButton* m_byCell;
     QToolButton* m_off;
     bool m_showing = false;

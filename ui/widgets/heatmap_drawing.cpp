@@ -166,7 +166,7 @@ void HeatmapView::Private::drawLegend(QPainter& painter) {
     const auto number = [](double v) { return QString::number(v, 'g', 4); };
     const QString low = byRow && scale.isSigned() ? tr("−row max") : number(scale.range().lo),
                   high = byRow ? tr("row max") : number(scale.range().hi);
-    const double base = legend.top() + metrics.ascent(), barWidth = std::clamp(0.22 * legend.width(), 60.0, 180.0);
+    const double base = legend.top() + metrics.ascent(), barWidth = std::clamp(0.3 * legend.width(), 60.0, 160.0);
     double x = legend.left();
     painter.setFont(smallFont);
     painter.setPen(ink());

@@ -36,24 +36,30 @@ void HeatmapView::Private::layOut() {
     const double widestRow = widest(contents().rowLabels, boldMetrics),
                  widestCol = widest(contents().colLabels, boldMetrics);
     const double widestFlat = widest(contents().colLabels, metrics);
+    const double captionWidth = std::min(220.0, small.horizontalAdvance(contents().rangeCaption)) + 2 * sumWidth + 110;
     QSizeF pitch;
     showRowMargins = showColSums = false;
+    bool legendBeside = false; // at the left of the cells instead of below
     double left = 0, top = 0;
     rowLabelRoom = std::min(widestRow, 0.26 * width);
     colLabelRoom = line; // flat, unless that turns out too narrow
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < 6; ++round) {
         left = 6 + titleLeft + rowLabelRoom + heatmapGap;
         top = 4 + titleTop + colLabelRoom + heatmapGap;
         const double right = showRowMargins ? rowMarginWidth : 10,
-                     bottom = line + 18 + (showColSums ? colSumHeight : 0);
+                     bottom = (legendBeside ? 4 : line + 18) + (showColSums ? colSumHeight : 0);
         const double w = std::max(20.0, width - left - right), h = std::max(20.0, height - top - bottom);
         pitch = QSizeF(std::min(w / cols(), largestCell), std::min(h / rows(), largestCell));
         if (tokens)
             pitch = QSizeF(std::min(pitch.width(), pitch.height()), std::min(pitch.width(), pitch.height()));
-        if (round == 1 && widestFlat + 0.4 * line > pitch.width())
+        if (round == 2) {
+            const double spare = w - cols() * pitch.width();
+            legendBeside = tokens && rows() * largestCell > h && spare / 2 > captionWidth + 2 * rows();
+        }
+        if (round == 3 && widestFlat + 0.4 * line > pitch.width())
             colLabelRoom = std::min(widestCol, 0.26 * height);
         const bool margins = contents().weightMargins;
-        if (round < 4) {
+        if (round < 5) {
             showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;
             showColSums = margins && pitch.width() >= small.horizontalAdvance(QStringLiteral("0.00")) + 4;
         }
@@ -63,6 +69,9 @@ void HeatmapView::Private::layOut() {
     // In the middle of what is left over, with everything that belongs to it.
     const double spare = width - cells.right() - (showRowMargins ? rowMarginWidth : 10);
     cells.translate(std::floor(std::max(0.0, spare / 2)), 0);
+    if (legendBeside)
+        legend.setRight(std::max(legend.left() + 60,
+                                 cells.left() - std::max(left, small.horizontalAdvance(tr("column sum")) + 16) - 8));
     const QRect rect = cells.toRect();
     plot->axisRect()->setMargins(
         QMargins(rect.left(), rect.top(), plot->width() - rect.right() - 1, plot->height() - rect.bottom() - 1));

@@ -2,9 +2,12 @@
 
 #include "core/attention/head_stages.h"
 #include "ui/stage_text.h"
+#include "ui/widgets/cell_menu.h"
 #include "ui/workspace.h"
 
+#include <QContextMenuEvent>
 #include <QLabel>
+#include <QMenu>
 #include <QStackedLayout>
 
 namespace headscope {
@@ -110,6 +113,19 @@ void HeatmapPanel::pin(std::optional<CellRef> cell) {
 void HeatmapPanel::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     refresh();
+}
+
+void HeatmapPanel::contextMenuEvent(QContextMenuEvent* event) {
+    const bool byMouse = event->reason() == QContextMenuEvent::Mouse;
+    std::optional<CellRef> cell = byMouse ? m_view->cellAt(m_view->mapFrom(this, event->pos())) : m_view->currentCell();
+    if (!cell && !byMouse)
+        cell = m_view->pinnedCell();
+    if (!cell)
+        return;
+    pin(cell);
+    QMenu menu(this);
+    fillCellMenu(menu, m_workspace, *cell, window());
+    menu.exec(byMouse ? event->globalPos() : m_view->mapToGlobal(m_view->cellCentre(*cell).toPoint()));
 }
 
 void HeatmapPanel::refresh() {

@@ -30,6 +30,7 @@ signals:
 
 protected:
     void showEvent(QShowEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override; // of the cell under the pointer, else of the pinned one
 
 private:
     void refresh();

@@ -122,7 +122,7 @@ void SentenceBar::setText(const QString& text) {
 }
 
 void SentenceBar::setSecondText(bool on) {
-    if (on == m_workspace.scenario().key.has_value() && on == !m_pairRow->isHidden())
+    if (on == m_workspace.scenario().secondText().has_value() && on == !m_pairRow->isHidden())
         return;
     m_pairRow->setVisible(on);
     if (on && m_pair->text().trimmed().isEmpty())
@@ -146,21 +146,8 @@ void SentenceBar::replaceTexts(const QString& name, int mergeId) {
         return;
     }
     try {
-        Scenario next = m_workspace.scenario();
-        if (pair != next.source.cross && takesSecondText()) { // cross-attention is another model of the same kind
-            ScenarioRequest request;
-            request.source = next.source;
-            request.source.cross = pair;
-            request.text = text;
-            if (pair)
-                request.pair = second;
-            request.scale = next.scale;
-            request.temperature = next.temperature;
-            request.rules = next.rules;
-            next = makeScenario(std::move(request));
-        } else {
-            next = withTexts(next, text, pair ? std::optional<std::string_view>(second) : std::nullopt);
-        }
+        Scenario next =
+            withTexts(m_workspace.scenario(), text, pair ? std::optional<std::string_view>(second) : std::nullopt);
         if (m_workspace.edit(name, std::move(next), mergeId))
             emit usable();
     } catch (const InputError& error) {
@@ -172,8 +159,7 @@ bool SentenceBar::takesSecondText() const {
     const Scenario& scenario = m_workspace.scenario();
     if (!scenario.model)
         return false;
-    const std::string& family = scenario.model->config().family;
-    return family == "toy" || family == "attention module";
+    return scenario.model->config().pair != PairUse::None;
 }
 
 void SentenceBar::refresh() {
@@ -185,15 +171,16 @@ void SentenceBar::refresh() {
         }
     };
     show(m_text, fromUtf8(scenario.query.source));
-    if (scenario.key)
-        show(m_pair, fromUtf8(scenario.key->source));
-    m_pairRow->setVisible(scenario.key.has_value());
-    m_second->setChecked(scenario.key.has_value());
-    m_second->setText(scenario.key ? tr("− second text") : tr("+ second text"));
+    const std::optional<std::string> second = scenario.secondText();
+    if (second)
+        show(m_pair, fromUtf8(*second));
+    m_pairRow->setVisible(second.has_value());
+    m_second->setChecked(second.has_value());
+    m_second->setText(second ? tr("− second text") : tr("+ second text"));
     const bool possible = takesSecondText();
-    m_second->setEnabled(possible || scenario.key.has_value());
+    m_second->setEnabled(possible || second.has_value());
     m_second->setToolTip(possible
-                             ? tr("Cross-attention: queries from the first text, keys and values from a second one")
+                             ? tr("A second text: the keys of cross-attention, or the second segment of an encoder")
                              : tr("This model attends within one text; choose toy or an attention module for "
                                   "cross-attention between two texts"));
     refreshModelButton();

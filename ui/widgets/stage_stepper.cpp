@@ -23,7 +23,7 @@ StepButton::StepButton(QWidget* parent) : QAbstractButton(parent) {
     setCheckable(true);
     setAutoExclusive(true);
     setFocusPolicy(Qt::TabFocus);
-    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
 void StepButton::setSubtitle(const QString& subtitle) {
@@ -115,7 +115,7 @@ void StageStepper::createSteps(QHBoxLayout* row) {
         button->setAccessibleName(tr("Stage %1: %2").arg(i + 1).arg(button->text()));
         connect(button, &QAbstractButton::clicked, this, [this, i] { goToStep(i + 1); });
         m_steps[static_cast<std::size_t>(i)] = button;
-        row->addWidget(button, 1);
+        row->addWidget(button);
     }
 }
 

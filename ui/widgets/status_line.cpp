@@ -108,8 +108,10 @@ void StatusLine::refresh() {
     m_facts->setText(facts.join(QStringLiteral(" · ")));
     m_facts->setToolTip(m_facts->text());
     QString model = fromUtf8(config.name);
+    if (config.name == "mini" && !theme().projector)
+        model = tr("mini, all-MiniLM-L6-v2 (Q8_0)");
     if (config.name == "patterns" && !theme().projector)
-        model = tr("patterns: the default until trained models are included");
+        model = tr("patterns, heads built by formula");
     if (m_workspace.scenario().edited())
         model += tr(" · weights edited");
     m_model->setText(model);

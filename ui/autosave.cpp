@@ -1,0 +1,77 @@
+#include "ui/autosave.h"
+
+#include "core/exchange/scenario_file.h"
+#include "ui/stage_text.h"
+#include "ui/workspace.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QStandardPaths>
+
+namespace headscope {
+
+static QString lockOf(const QString& path) {
+    return path + QStringLiteral(".lock");
+}
+
+Autosave::Autosave(Workspace& workspace, const QString& folder, QObject* parent)
+    : QObject(parent), m_workspace(workspace),
+      m_path(QDir(folder).filePath(QStringLiteral("%1.headscope").arg(QCoreApplication::applicationPid()))) {
+    m_timer.setSingleShot(true);
+    m_timer.setInterval(delayMilliseconds);
+    connect(&m_timer, &QTimer::timeout, this, &Autosave::saveNow);
+    connect(&workspace, &Workspace::scenarioChanged, this, [this] {
+        if (!m_timer.isActive()) // counts from the first change, so that steady typing is saved too
+            m_timer.start();
+    });
+    connect(workspace.undoStack(), &QUndoStack::cleanChanged, this, [this](bool clean) {
+        if (clean)
+            discard();
+    });
+}
+
+Autosave::~Autosave() {
+    discard();
+}
+
+void Autosave::saveNow() {
+    if (m_workspace.undoStack()->isClean())
+        return;
+    if (!m_lock) {
+        QDir().mkpath(QFileInfo(m_path).path());
+        auto lock = std::make_unique<QLockFile>(lockOf(m_path));
+        lock->setStaleLockTime(0); // however long the program runs
+        if (!lock->tryLock(0))
+            return;
+        m_lock = std::move(lock);
+    }
+    try {
+        saveScenario({m_workspace.scenario(), m_workspace.view()}, toUtf8(m_path));
+    } catch (const std::exception&) { // disk full, no permission: the next change tries again
+    }
+}
+
+void Autosave::discard() {
+    m_timer.stop();
+    if (!m_lock)
+        return;
+    QFile::remove(m_path);
+    m_lock.reset();
+}
+
+QString Autosave::defaultFolder() {
+    return QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation)).filePath(QStringLiteral("autosave"));
+}
+
+QStringList Autosave::leftBehind(const QString& folder) {
+    QStringList files;
+    for (const QFileInfo& file : QDir(folder).entryInfoList({QStringLiteral("*.headscope")}, QDir::Files, QDir::Time)) {
+        QLockFile lock(lockOf(file.filePath()));
+        lock.setStaleLockTime(0);
+        if (lock.tryLock(0)) // nobody holds it, or a program that is gone
+            files << file.filePath();
+    }
+    return files;
+}
+
+} // namespace headscope

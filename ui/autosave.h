@@ -1,0 +1,41 @@
+// Autosave: what is not saved yet, written to a file of the program's own some seconds after a change, so that a crash
+// loses little. The file goes when the document is saved or the window closed; one that is still there without a
+// running program behind it was left by a crash. Called by the window. Not here: the question whether to open it.
+#pragma once
+
+#include <QLockFile>
+#include <QObject>
+#include <QStringList>
+#include <QTimer>
+
+#include <memory>
+
+namespace headscope {
+
+class Workspace;
+
+class Autosave : public QObject {
+    Q_OBJECT
+public:
+    static constexpr int delayMilliseconds = 10'000;
+
+    // folder: is made when the first file is written.
+    Autosave(Workspace& workspace, const QString& folder, QObject* parent = nullptr);
+    ~Autosave() override;
+
+    void saveNow(); // does nothing when nothing is unsaved; a folder that cannot be written to is no reason to disturb
+    void discard();
+    QString path() const { return m_path; }
+
+    static QString defaultFolder(); // in the user's application data
+    // Files of programs that run no more, the newest first.
+    static QStringList leftBehind(const QString& folder);
+
+private:
+    Workspace& m_workspace;
+    QString m_path;
+    std::unique_ptr<QLockFile> m_lock; // held while the file is there and this program runs
+    QTimer m_timer;
+};
+
+} // namespace headscope
