@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <filesystem>
 #include <map>
 #include <unordered_set>
@@ -297,6 +298,7 @@ private:
                      (!bv[h] || bv[h]->cols() == out(v[h]));
                 joined += out(v[h]);
             }
+            assert(joined > 0); // empty weights were refused when they were read
             ok = ok && (!x || x->cols() == in(q[0])) && (!y || y->cols() == in(k[0]));
             const int oIn = !o ? 0 : m_found.out.isBare ? in(*o) : o->cols();
             const int oOut = !o ? 0 : m_found.out.isBare ? out(*o) : o->rows();

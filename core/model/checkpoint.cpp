@@ -299,7 +299,7 @@ private:
         return s.empty() ? "a scalar" : s;
     }
 
-    void requireShape(const TensorEntry& e, std::vector<std::int64_t> expected) const {
+    void requireShape(const TensorEntry& e, const std::vector<std::int64_t>& expected) const {
         if (e.shape != expected)
             throw LoadError(m_tensors.path(), e.name, shapeText(expected), shapeText(e.shape));
     }
@@ -418,6 +418,7 @@ SharedModel buildModel(const CheckpointConfig& from, const TensorFile& tensors,
     const Builder builder(from, *names, tensors);
     ModelConfig c = builder.config(name);
     std::vector<LayerWeights> layers;
+    layers.reserve(static_cast<std::size_t>(c.layers));
     for (int l = 0; l < c.layers; ++l)
         layers.push_back(builder.attention(c, l));
     TableEmbedding embedding = builder.embedding(c);

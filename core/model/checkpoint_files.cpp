@@ -89,6 +89,7 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
         names.insert(file.get<std::string>());
     }
     std::vector<std::shared_ptr<const TensorFile>> files;
+    files.reserve(names.size());
     for (const std::string& name : names)
         files.push_back(openTensorFile((fs::path(folder) / name).string()));
     auto all = std::make_shared<const Shards>(folder, files);

@@ -168,10 +168,10 @@ void q6_k(Bytes b, float* y) {
     const auto* scales = reinterpret_cast<const std::int8_t*>(b + 192);
     const float d = half(b + 208);
     for (int i = 0; i < 256; ++i) {
-        const int block = i / 128, quarter = i % 128 / 32, l = i % 32;
+        const int block = i / 128, group = i / 16, quarter = i % 128 / 32, l = i % 32;
         const int nibble = low[block * 64 + quarter % 2 * 32 + l] >> quarter / 2 * 4 & 15;
         const int upper = high[block * 32 + l] >> quarter * 2 & 3;
-        y[i] = d * static_cast<float>(scales[i / 16]) * static_cast<float>((nibble | upper << 4) - 32);
+        y[i] = d * static_cast<float>(scales[group]) * static_cast<float>((nibble | upper << 4) - 32);
     }
 }
 
