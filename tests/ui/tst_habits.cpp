@@ -147,6 +147,23 @@ private slots:
                 QVERIFY(r == c || (*weights)(r, c) <= (*weights)(cell.row, cell.col));
     }
 
+    void theStrongestCellFollowsTheTextUntilOneIsChosen() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three"), "patterns"));
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{2, 1})); // "previous token", off the first key
+        window->sentenceBar().setText(QStringLiteral("one"));
+        waitUntilSettled();
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{0, 0}));
+        window->sentenceBar().setText(QStringLiteral("one two three four"));
+        waitUntilSettled();
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{2, 1}));
+        View view = window->workspace().view();
+        view.cell = CellRef{1, 1};
+        window->workspace().setView(view);
+        window->sentenceBar().setText(QStringLiteral("one two three four five"));
+        waitUntilSettled();
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{1, 1}));
+    }
+
     void whatTheUserUnpinnedStaysUnpinned() {
         const auto window = shownWindow(documentOf(QStringLiteral("one two three four")));
         View view = window->workspace().view();

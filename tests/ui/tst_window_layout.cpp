@@ -161,7 +161,7 @@ private slots:
         QTest::addColumn<QSize>("size");
         QTest::addColumn<double>("scale");
         QTest::addColumn<bool>("projector");
-        for (const QSize size : {QSize(1024, 768), QSize(1366, 768), QSize(1920, 1080)})
+        for (const QSize size : {QSize(1024, 768), QSize(1366, 768)})
             QTest::addRow("%dx%d", size.width(), size.height()) << size << 1.0 << false;
         QTest::addRow("1366x768 at 1.5") << QSize(1366, 768) << 1.5 << false;
         QTest::addRow("projector 1280x720") << QSize(1280, 720) << 1.0 << true;
@@ -183,6 +183,8 @@ private slots:
                                         documentOfLength(6)};
         documents[2].scenario = withModel(documents[2].scenario, manyHeads);
         documents[3].scenario = withModel(documents[3].scenario, twoTexts);
+        if (scale != 1)
+            documents.resize(1); // large pictures take their time
         for (const Document& document : documents) {
             writeScreenshot({document, size, scale, false, projector}, path);
             QCOMPARE(QImage(path).size(), (QSizeF(size) * scale).toSize());

@@ -19,7 +19,7 @@ struct Prepared {
 using SharedPrepared = std::shared_ptr<const Prepared>;
 
 constexpr double heatmapGap = 5;              // between labels, titles and cells
-constexpr double smallestHeatmapLabel = 0.62; // labels shrink to this share of the font before they are thinned
+constexpr double smallestHeatmapLabel = 0.68; // labels shrink to this share of the font before they are thinned
 
 inline double lineOf(const QFontMetricsF& m) {
     return m.ascent() + m.descent();
