@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -63,11 +64,41 @@ private:
     std::unordered_map<std::string, std::shared_ptr<const TensorFile>> m_files;
 };
 
+constexpr const char* singleFile = "model.safetensors";
+constexpr const char* indexFile = "model.safetensors.index.json";
+
+// The map of model.safetensors.index.json: which file of the folder has which tensor.
+std::map<std::string, std::string> readIndex(const fs::path& index) {
+    const nlohmann::json j = nlohmann::json::parse(readText(index), nullptr, false);
+    const auto map = j.is_object() ? j.find("weight_map") : j.end();
+    if (!j.is_object() || map == j.end() || !map->is_object())
+        throw LoadError(index.string(), "weight_map", "an object of tensor names and file names", "none");
+    std::map<std::string, std::string> files;
+    for (const auto& [tensor, file] : map->items()) {
+        if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
+            throw LoadError(index.string(), tensor, "the name of a file in this folder", file.dump().substr(0, 80));
+        files[tensor] = file.get<std::string>();
+    }
+    return files;
+}
+
+std::set<std::string> shardsOf(const std::map<std::string, std::string>& index) {
+    std::set<std::string> names;
+    for (const auto& [tensor, file] : index)
+        names.insert(file);
+    return names;
+}
+
+// "bert" of "models/bert" and of "models/bert/".
+std::string folderName(const std::string& folder) {
+    const fs::path path = fs::absolute(folder).lexically_normal();
+    return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
 } // namespace
 
 std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
-    const fs::path single = fs::path(folder) / "model.safetensors",
-                   index = fs::path(folder) / "model.safetensors.index.json";
+    const fs::path single = fs::path(folder) / singleFile, index = fs::path(folder) / indexFile;
     if (fs::exists(single))
         return openTensorFile(single.string());
     if (!fs::exists(index)) {
@@ -78,24 +109,14 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
                                 "m.save_pretrained(FOLDER, safe_serialization=True)");
         throw LoadError(folder, "", "model.safetensors or model.safetensors.index.json", "neither");
     }
-    const nlohmann::json j = nlohmann::json::parse(readText(index), nullptr, false);
-    const auto map = j.is_object() ? j.find("weight_map") : j.end();
-    if (!j.is_object() || map == j.end() || !map->is_object())
-        throw LoadError(index.string(), "weight_map", "an object of tensor names and file names", "none");
-    std::set<std::string> names;
-    for (const auto& [tensor, file] : map->items()) {
-        if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
-            throw LoadError(index.string(), tensor, "the name of a file in this folder", file.dump().substr(0, 80));
-        names.insert(file.get<std::string>());
-    }
+    const std::map<std::string, std::string> map = readIndex(index);
     std::vector<std::shared_ptr<const TensorFile>> files;
-    for (const std::string& name : names)
+    for (const std::string& name : shardsOf(map))
         files.push_back(openTensorFile((fs::path(folder) / name).string()));
     auto all = std::make_shared<const Shards>(folder, files);
-    for (const auto& [tensor, file] : map->items())
+    for (const auto& [tensor, file] : map)
         if (!all->find(tensor))
-            throw LoadError(index.string(), tensor, "this tensor in " + file.get<std::string>(),
-                            "no such tensor there");
+            throw LoadError(index.string(), tensor, "this tensor in " + file, "no such tensor there");
     return all;
 }
 
@@ -170,17 +191,28 @@ OpenedModel openFolder(ModelSource source) {
     const std::string& folder = source.name;
     const CheckpointConfig config = openFolderConfig(folder);
     const auto tensors = openFolderTensors(folder);
-    SharedModel model = buildModel(config, *tensors, loadTokenizer(folder), fs::path(folder).filename().string());
-    const fs::path single = fs::path(folder) / "model.safetensors";
-    source.sha256 = sha256(mapFile(fs::exists(single) ? single.string() : config.file).bytes);
+    SharedModel model = buildModel(config, *tensors, loadTokenizer(folder), folderName(folder));
+    source.sha256 = checkpointSha256(folder);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
 OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
     SharedModel model =
         buildModel(configOfGguf(gguf), gguf, tokenizerOfGguf(gguf), fs::path(source.name).filename().string());
-    source.sha256 = sha256(mapFile(source.name).bytes);
+    source.sha256 = checkpointSha256(source.name);
     return {std::move(source), std::move(model), nullptr, nullptr};
+}
+
+std::string checkpointSha256(const std::string& path) {
+    if (!fs::is_directory(path))
+        return sha256(mapFile(path).bytes);
+    const fs::path single = fs::path(path) / singleFile, index = fs::path(path) / indexFile;
+    if (fs::exists(single) || !fs::exists(index))
+        return sha256(mapFile(single.string()).bytes);
+    std::string sums;
+    for (const std::string& name : shardsOf(readIndex(index)))
+        sums += sha256(mapFile((fs::path(path) / name).string()).bytes) + "\n";
+    return sha256({reinterpret_cast<const std::uint8_t*>(sums.data()), sums.size()});
 }
 
 } // namespace headscope
