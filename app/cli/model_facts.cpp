@@ -2,6 +2,7 @@
 
 #include "app/cli/numbers.h"
 #include "core/model/parameters.h"
+#include "core/tensor/number_text.h"
 
 namespace headscope::cli {
 
@@ -66,7 +67,7 @@ std::string positionText(const ModelConfig& c) {
                                      : std::to_string(ropeDims(c)) + " of " + std::to_string(c.dK)) +
                 " dimensions of a head turn" + (c.ropeFrequencies.empty() ? "" : ", scaled frequencies") + ")";
     if (c.position == Position::Learned && c.vocabulary > 0)
-        text += " (a table of positions)";
+        text += " (a table of " + grouped(c.maxTokens) + ")";
     return text;
 }
 
@@ -95,6 +96,11 @@ std::string pairName(PairUse use) {
     return use == PairUse::KeyText ? "key text" : use == PairUse::SecondSegment ? "second segment" : "none";
 }
 
+// 1e-12 for the nearest float of it, which is what some files keep.
+double asWritten(double value) {
+    return parseFinite(headscope::shortest(static_cast<float>(value))).value_or(value);
+}
+
 // The lines of a transformer's blocks: norm, MLP, output layer, embedding.
 void addTransformer(std::vector<ModelFact>& facts, const Model& model) {
     const ModelConfig& c = model.config();
@@ -105,10 +111,10 @@ void addTransformer(std::vector<ModelFact>& facts, const Model& model) {
     const bool tied = outputIsTied(model);
     facts.push_back({t ? "block" : "", blockText(c.block).formula, {{"block", blockText(c.block).name}}});
     facts.push_back({t ? "norm" : "",
-                     std::string(norm) + ", epsilon " + shortest(c.normEpsilon) +
+                     std::string(norm) + ", epsilon " + shortest(asWritten(c.normEpsilon)) +
                          (t && t->finalNorm.gain ? ", one more after the last layer" : ""),
                      {{"norm", t ? Json(norm) : Json()},
-                      {"norm_epsilon", t ? Json(c.normEpsilon) : Json()},
+                      {"norm_epsilon", t ? Json(asWritten(c.normEpsilon)) : Json()},
                       {"final_norm", t && t->finalNorm.gain}}});
     facts.push_back({t ? "MLP" : "",
                      std::to_string(c.dFeedForward) + " wide, " + activationName +

@@ -4,6 +4,7 @@
 
 #include "core/tensor/sha256.h"
 #include "core/text/gguf_vocabulary.h"
+#include "core/text/ids_tokenizer.h"
 #include "core/text/load_tokenizer.h"
 
 #include <nlohmann/json.hpp>
@@ -63,6 +64,14 @@ private:
     std::vector<TensorEntry> m_entries;
     std::unordered_map<std::string, std::shared_ptr<const TensorFile>> m_files;
 };
+
+// A token's id or type, which a file may have as any number.
+std::int64_t wholeNumber(double value, const std::string& file, const std::string& key) {
+    constexpr double most = 2147483647;
+    if (!(value >= -most && value <= most))
+        throw LoadError(file, key, "whole numbers of 32 bits", std::to_string(value));
+    return static_cast<std::int64_t>(value);
+}
 
 constexpr const char* singleFile = "model.safetensors";
 constexpr const char* indexFile = "model.safetensors.index.json";
@@ -165,7 +174,7 @@ std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file) {
     const std::string at = "tokenizer.ggml.";
     const auto id = [&](const char* key) -> std::optional<std::int64_t> {
         const auto value = file.number(at + key);
-        return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+        return value ? std::optional(wholeNumber(*value, file.path(), at + key)) : std::nullopt;
     };
     const auto flag = [&](const char* key) -> std::optional<bool> {
         const auto value = file.number(at + key);
@@ -178,7 +187,7 @@ std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file) {
     for (const double score : file.numbers(at + "scores"))
         v.scores.push_back(static_cast<float>(score));
     for (const double type : file.numbers(at + "token_type"))
-        v.types.push_back(static_cast<std::int32_t>(type));
+        v.types.push_back(static_cast<std::int32_t>(wholeNumber(type, file.path(), at + "token_type")));
     v.merges = file.texts(at + "merges");
     v.bos = id("bos_token_id"), v.eos = id("eos_token_id"), v.unknown = id("unknown_token_id");
     v.sep = id("seperator_token_id"), v.cls = id("cls_token_id"); // spelled so in the format
@@ -191,14 +200,17 @@ OpenedModel openFolder(ModelSource source) {
     const std::string& folder = source.name;
     const CheckpointConfig config = openFolderConfig(folder);
     const auto tensors = openFolderTensors(folder);
-    SharedModel model = buildModel(config, *tensors, loadTokenizer(folder), folderName(folder));
+    SharedModel model = buildModel(
+        config, *tensors, hasTokenizer(folder) ? loadTokenizer(folder) : makeIdsTokenizer(folder), folderName(folder));
     source.sha256 = checkpointSha256(folder);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
 OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
+    const bool hasVocabulary = gguf.text("tokenizer.ggml.model").has_value();
     SharedModel model =
-        buildModel(configOfGguf(gguf), gguf, tokenizerOfGguf(gguf), fs::path(source.name).filename().string());
+        buildModel(configOfGguf(gguf), gguf, hasVocabulary ? tokenizerOfGguf(gguf) : makeIdsTokenizer(source.name),
+                   fs::path(source.name).filename().string());
     source.sha256 = checkpointSha256(source.name);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }

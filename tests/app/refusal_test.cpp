@@ -96,7 +96,7 @@ TEST_F(Refusal, OptionsThatTheModelDoesNotUseAreNamed) {
     refused({"--model", "toy", "--text", cat, "--words"}, {"--words", "toy"});
     refused({"--model", "toy", "--text", cat, "--logits"}, {"--logits", "output layer", "toy"});
     expectRefused({"tokens", "--model", "patterns", "--text", "a", "--no-special"}, {"--no-special", "patterns"});
-    expectRefused({"tokens", "--text", "a", "--tokenizer", "vocab.txt"}, {"--tokenizer", "vocab.txt"});
+    expectRefused({"tokens", "--text", "a", "--tokenizer", "vocab.txt"}, {"vocab.txt", "tokenizer"});
 }
 
 TEST_F(Refusal, StagesThatTheScenarioLacksSayWhatToDo) {
