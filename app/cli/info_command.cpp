@@ -257,7 +257,6 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
         file = std::filesystem::is_directory(*o.target) ? openFolderTensors(*o.target) : openTensorFile(*o.target);
     try {
         opened = openModel(source);
-        refuseHeadsOption(o.model, *opened.model);
     } catch (const InputError& e) {
         if (!file)
             throw;
@@ -266,6 +265,7 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
     }
 
     const Model& model = *opened.model;
+    refuseHeadsOption(o.model, model);
     const ModelCost cost = costOf(model, n);
     std::vector<Comparison> comparisons;
     if (source.name == "worked-example")

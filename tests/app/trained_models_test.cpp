@@ -304,6 +304,7 @@ TEST_F(Trained, InfoOfAFolderIsTheModelAndEveryEntry) {
     EXPECT_EQ(info("gpt2")["max_tokens"], 96);
     EXPECT_EQ(info("llama")["entries"].size(), 3U + 2 * 9); // of all five files
     EXPECT_EQ(info("qwen2")["output_layer"], "tied");
+    expectRefused({"info", sharedData("reference/bert").string(), "--heads", "3"}, {"--heads", "bert"});
 
     const Json t5 = info("t5");
     EXPECT_EQ(t5["kind"], "arrays");

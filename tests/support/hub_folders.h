@@ -24,7 +24,8 @@ inline std::vector<RawTensor> readSafetensors(const std::string& path) {
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), sizeof length);
     std::vector<RawTensor> out;
-    for (const auto& [name, about] : nlohmann::json::parse(file.substr(8, length)).items())
+    const nlohmann::json header = nlohmann::json::parse(file.substr(8, length));
+    for (const auto& [name, about] : header.items())
         if (name != "__metadata__") {
             const std::size_t begin = about["data_offsets"][0], end = about["data_offsets"][1];
             out.push_back({name, about["dtype"], about["shape"], file.substr(8 + length + begin, end - begin)});
