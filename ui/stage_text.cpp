@@ -27,7 +27,27 @@ QString richFormula(const QString& formula) {
     return rich;
 }
 
-QString stageFormula(const Scenario& scenario, Stage stage) {
+// "X = token rows + position rows", as far as the model has them; in later layers what the layer before hands on.
+static QString embeddingFormula(const Scenario& scenario, LayerIndex layer, Stage stage) {
+    const bool isKey = stage == Stage::EmbeddingKey;
+    const QString symbol = fromUtf8(stageInfo(stage).symbol) + QStringLiteral(" = ");
+    if (layer.value > 0 && !isKey)
+        return symbol + QCoreApplication::translate("headscope", "what layer %1 hands on").arg(layer.value - 1);
+    if (isKey ? scenario.y : scenario.x)
+        return symbol + QCoreApplication::translate("headscope", "your own matrix");
+    TokenSequence one = isKey ? scenario.keyTokens() : scenario.query; // the parts are the same for every token
+    one.tokens.resize(1);
+    QStringList parts;
+    for (const Embedding::Part& part : scenario.model->embedder().embed(one).parts)
+        parts << QCoreApplication::translate("headscope", "%1 rows").arg(fromUtf8(part.name));
+    if (parts.isEmpty())
+        parts << QCoreApplication::translate("headscope", "token rows");
+    return symbol + parts.join(QStringLiteral(" + "));
+}
+
+QString stageFormula(const Scenario& scenario, LayerIndex layer, Stage stage) {
+    if (stage == Stage::Embedding || stage == Stage::EmbeddingKey)
+        return richFormula(embeddingFormula(scenario, layer, stage));
     QString formula = fromUtf8(stageInfo(stage).formula);
     if (stage == Stage::Scaled && scaleText(scenario).startsWith(QStringLiteral("×")))
         formula = QStringLiteral("S %1").arg(scaleText(scenario));

@@ -16,7 +16,8 @@ std::string toUtf8(const QString& text);
 // "Q_h K_h^T" as rich text with sub- and superscripts.
 QString richFormula(const QString& formula);
 // The stage's formula with this model's numbers in it, as rich text: "S / √32".
-QString stageFormula(const Scenario& scenario, Stage stage);
+// X is said to be what this model makes it of.
+QString stageFormula(const Scenario& scenario, LayerIndex layer, Stage stage);
 // The name of a stage on a button: "Q", "A", "‖a v W_O‖".
 QString stageShortName(Stage stage);
 // "(8 × 64) (64 × 8) → 8 × 8": what is multiplied in this model. Plain text, empty where nothing is multiplied.

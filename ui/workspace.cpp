@@ -76,6 +76,7 @@ void Workspace::reset(Scenario scenario, View view) {
     m_undo.clear();
     m_view = std::move(view);
     m_pinStrongest = !m_view.cell;
+    m_pinIsOurs = false;
     replace(scenario, false);
 }
 
@@ -84,7 +85,7 @@ void Workspace::setView(View view) {
     if (view == m_view)
         return;
     if (view.cell != m_view.cell)
-        m_pinStrongest = false; // pinned or unpinned by hand
+        m_pinStrongest = m_pinIsOurs = false; // pinned or unpinned by hand
     m_view = std::move(view);
     emit viewChanged();
 }
@@ -94,10 +95,12 @@ void Workspace::cancel() {
 }
 
 void Workspace::replace(const Scenario& scenario, bool letFinish) {
+    const bool otherText = scenario.query != m_scenario.query || scenario.key != m_scenario.key;
     m_scenario = scenario;
     const View fitting = clampedView(m_view, m_scenario);
     const bool viewMoved = fitting != m_view;
-    m_pinStrongest = m_pinStrongest || (m_view.cell && !fitting.cell); // the text has become too short for it
+    const bool pinIsLost = m_view.cell && !fitting.cell; // the text has become too short for it
+    m_pinStrongest = m_pinStrongest || pinIsLost || (m_pinIsOurs && otherText);
     m_view = fitting;
     emit scenarioChanged();
     if (viewMoved)
@@ -110,10 +113,13 @@ void Workspace::accept(const TracePair& traces) {
     m_recent.clear();
     const std::optional<CellRef> cell = m_pinStrongest ? cellToPin() : std::nullopt;
     m_pinStrongest = m_pinStrongest && !cell;
-    if (cell)
+    const bool moved = cell && cell != m_view.cell;
+    if (cell) {
         m_view.cell = cell;
+        m_pinIsOurs = true;
+    }
     emit traceChanged();
-    if (cell)
+    if (moved)
         emit viewChanged();
 }
 

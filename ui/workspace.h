@@ -59,7 +59,8 @@ private:
 
     Scenario m_scenario;
     View m_view;
-    bool m_pinStrongest = false; // nothing is pinned and nobody unpinned it: the next result brings a cell
+    bool m_pinStrongest = false; // the next result brings the cell to pin
+    bool m_pinIsOurs = false;    // nobody chose the pinned cell: another text brings another one
     TracePair m_traces;
     QUndoStack m_undo;
     TraceRunner m_runner;

@@ -59,11 +59,6 @@ void refuseUnusedTextOptions(const TextOptions& o, const std::string& model, Mod
         refuseIf(o.x.has_value(), "--x is for attention modules; " + model + " embeds its own text");
         refuseIf(o.y.has_value(), "--y is for attention modules; " + model + " embeds its own text");
     }
-    if (kind == ModelKind::OtherBuiltin) {
-        const std::string why = " gives a key text to toy and to attention modules; " + model + " takes one text";
-        refuseIf(o.pair.has_value(), "--pair" + why);
-        refuseIf(o.pairIds.has_value(), "--pair-ids" + why);
-    }
     refuseBoth(o.text.has_value(), "--text", o.textFile.has_value(), "--text-file");
     refuseBoth(o.text.has_value(), "--text", o.ids.has_value(), "--ids");
     refuseBoth(o.textFile.has_value(), "--text-file", o.ids.has_value(), "--ids");
@@ -72,10 +67,14 @@ void refuseUnusedTextOptions(const TextOptions& o, const std::string& model, Mod
     refuseBoth(o.y.has_value(), "--y", o.pair || o.pairIds, "a second text");
 }
 
-void refuseUnusedOptions(const ComputeOptions& o, const std::string& model) {
-    refuseIf(o.site.has_value(), "--site is for encoder-decoder models; " + model + " is none");
-    refuseIf(o.special.has_value(), "--special is for models that add special tokens; " + model + " adds none");
-    refuseIf(o.words, "--words joins the pieces of subword models; the tokens of " + model + " are whole words");
+void refuseTokenOptions(const ComputeOptions& o, const Model& model) {
+    const std::string& name = model.config().name;
+    if (isWordModel(model)) {
+        refuseIf(o.special.has_value(), "--special is for models that add special tokens; " + name + " adds none");
+        refuseIf(o.words, "--words joins the pieces of subword models; the tokens of " + name + " are whole words");
+    }
+    refuseIf(o.special.has_value(), "--special is not there yet: leave it out, special tokens are shown");
+    refuseIf(o.words, "--words is not there yet: leave it out, the pieces of a word are shown apart");
 }
 
 SharedMatrix readMatrixFile(const std::string& option, const std::string& path) {
@@ -193,24 +192,22 @@ void applyModelAndTexts(ScenarioRequest& request, const ComputeOptions& o, const
 
 // What has to be asked again to get this scenario's model and texts.
 ScenarioRequest requestOf(const Scenario& s) {
-    const auto idsOf = [](const TokenSequence& tokens) {
-        std::vector<std::int64_t> ids;
-        for (const Token& token : tokens.tokens)
-            ids.push_back(token.id);
-        return ids;
-    };
     ScenarioRequest request;
     request.source = s.source;
     request.x = s.x;
     request.y = s.y;
-    if (!s.query.source.empty())
+    const bool typed = !s.query.source.empty();
+    if (typed)
         request.text = s.query.source;
     else if (!s.x)
-        request.ids = idsOf(s.query);
-    if (s.key && !s.key->source.empty())
-        request.pair = s.key->source;
+        request.ids = idsOfSegment(s.query, 0);
+
+    if (const auto second = s.secondText(); second && !second->empty())
+        request.pair = *second;
     else if (s.key && !s.y)
-        request.pairIds = idsOf(*s.key);
+        request.pairIds = idsOfSegment(*s.key, 0);
+    else if (auto ids = idsOfSegment(s.query, 1); !typed && !ids.empty())
+        request.pairIds = std::move(ids);
     return request;
 }
 
@@ -235,16 +232,28 @@ void carryEdits(Scenario& to, const Scenario& from, const Streams& streams) {
     }
 }
 
+// What the model's own mask closes and the new one does not.
+void noteReplacedMask(const std::string& text, const Scenario& scenario, const Streams& streams) {
+    const ModelConfig& c = scenario.model->config();
+    const auto& parts = scenario.mask.parts;
+    const auto has = [&](MaskPart::Kind kind) {
+        return std::ranges::find(parts, kind, &MaskPart::kind) != parts.end();
+    };
+    if (has(MaskPart::Kind::Model))
+        return;
+    std::string replaced = c.causal && !has(MaskPart::Kind::Causal) ? "the causal mask" : "";
+    if (c.slidingWindow > 0)
+        replaced += (replaced.empty() ? "" : " and ") + std::string("the sliding window of ") +
+                    std::to_string(c.slidingWindow) + " tokens";
+    if (!replaced.empty())
+        note(streams, "--mask " + text + " replaces " + replaced + " of " + c.name);
+}
+
 // Mask, scale, temperature, rules and switched-off heads: what was given replaces what the scenario has.
 void applyAttentionOptions(Scenario& scenario, const ComputeOptions& o, const Streams& streams) {
     if (o.mask) {
         scenario.mask = parseMaskOption(*o.mask, scenario);
-        const auto& parts = scenario.mask.parts;
-        const bool keepsOrder = std::any_of(parts.begin(), parts.end(), [](const MaskPart& part) {
-            return part.kind == MaskPart::Kind::Model || part.kind == MaskPart::Kind::Causal;
-        });
-        if (scenario.model->config().causal && !keepsOrder)
-            note(streams, "--mask " + *o.mask + " replaces the causal mask of " + scenario.model->config().name);
+        noteReplacedMask(*o.mask, scenario, streams);
     }
     if (o.scale)
         scenario.scale = parseScale(*o.scale);
@@ -261,6 +270,15 @@ void applyAttentionOptions(Scenario& scenario, const ComputeOptions& o, const St
 }
 
 } // namespace
+
+bool isWordModel(const Model& model) {
+    return !model.transformer();
+}
+
+void refuseHeadsOption(const ModelOptions& o, const Model& model) {
+    refuseIf(o.heads.has_value() && model.transformer(),
+             "--heads is for toy and attention modules; " + model.config().name + " has the heads that its file says");
+}
 
 bool isBuiltinModel(const std::string& name) {
     const auto& models = builtinModels();
@@ -302,7 +320,8 @@ void addComputeOptions(CommandLine& line, ComputeOptions& o) {
     line.value("--text", o.text.text, "T", "the sentence");
     line.value("--text-file", o.text.textFile, "F", "the sentence from a UTF-8 file; - is standard input");
     line.value("--ids", o.text.ids, "5,8,13", "token ids as they are, nothing added");
-    line.value("--pair", o.text.pair, "T2", "the text of the keys: cross-attention (toy, attention modules)");
+    line.value("--pair", o.text.pair, "T2",
+               "a second text: a second segment (encoders), or the keys (toy, attention modules)");
     line.value("--pair-ids", o.text.pairIds, "5,8,13", "token ids of the keys");
     line.value("--target", o.text.target, "T", "the decoder's text (encoder-decoder models)");
     line.value("--target-ids", o.text.targetIds, "5,8,13", "its token ids (encoder-decoder models)");
@@ -475,7 +494,7 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
     request.source = modelSource(o.model, request.source);
     const std::string model = request.source.name;
     refuseUnusedTextOptions(o.text, model, kindOf(model));
-    refuseUnusedOptions(o, model);
+    refuseIf(o.site.has_value(), "--site is for encoder-decoder models; " + model + " is none");
 
     Scenario& scenario = document.scenario;
     if (!saved || o.model.anyGiven() || o.text.anyGiven()) {
@@ -490,6 +509,8 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
             scenario.interventions = saved->interventions;
         }
     }
+    refuseHeadsOption(o.model, *scenario.model);
+    refuseTokenOptions(o, *scenario.model);
     applyAttentionOptions(scenario, o, streams);
     validate(scenario);
     return document;

@@ -46,9 +46,11 @@ void addComputeOptions(CommandLine& line, ComputeOptions& options); // model and
 void addStageOption(CommandLine& line, ComputeOptions& options);    // for the commands that take one
 
 bool isBuiltinModel(const std::string& name);
+bool isWordModel(const Model& model); // its tokens are whole words, and it adds no special ones
 
 // Each throws InputError naming the option that does not fit.
 ModelSource modelSource(const ModelOptions& options, ModelSource base = {});    // what was not given stays as in base
+void refuseHeadsOption(const ModelOptions& options, const Model& model);        // --heads beside a trained model
 std::string readTextFile(const std::string& path, std::istream& standardInput); // "-" is standard input; valid UTF-8
 // The scenario, checked, with the view of --scenario or the default one. Notes go to streams.err.
 Document openDocument(const ComputeOptions& options, const Streams& streams);

@@ -21,8 +21,11 @@ LabelledMatrix theOneMatrix(const AttentionTrace& trace, DumpOptions options, co
     const ModelConfig& config = trace.config();
     const std::string path = *given.out;
     const std::string only = "--out " + path + ": a csv holds exactly one matrix";
-    if (given.weights || given.hidden)
-        throw InputError(only + ", and " + (given.weights ? "--weights" : "--hidden") +
+    if (given.weights || given.hidden || given.logits)
+        throw InputError(only + ", and " +
+                         (given.weights  ? "--weights"
+                          : given.hidden ? "--hidden"
+                                         : "--logits") +
                          " adds others; write them to .npz or .json");
     if (options.stages.empty())
         throw InputError(only + "; choose its stage with --stage, one of " + stageIds());
@@ -50,7 +53,7 @@ int dumpCommand(const Arguments& arguments, const Streams& streams) {
         "headscope dump --model toy --d-model 64 --heads 8 --text \"The cat sat on the mat\" --weights --out t.npz");
     line.value("--out", o.out, "F", "the file; its ending chooses .npz, .json or .csv");
     line.flag("--weights", o.weights, "also W_Q, W_K, W_V, W_O, b_Q, b_K, b_V, b_O");
-    line.flag("--hidden", o.hidden, "also the last layer's output");
+    line.flag("--hidden", o.hidden, "also hidden: the last layer's output, after the final norm where there is one");
     line.flag("--logits", o.logits, "also the logits (models with an output layer)");
     addComputeOptions(line, o.compute);
     addStageOption(line, o.compute);
@@ -63,8 +66,6 @@ int dumpCommand(const Arguments& arguments, const Streams& streams) {
     const Document document = openDocument(o.compute, streams);
     const Scenario& scenario = document.scenario;
     const ModelConfig& config = scenario.model->config();
-    if (o.logits)
-        throw InputError("--logits needs a model with an output layer; " + config.name + " has none");
 
     DumpOptions options;
     options.view = document.view;
@@ -76,6 +77,8 @@ int dumpCommand(const Arguments& arguments, const Streams& streams) {
         options.stages = parseStages(*o.compute.stage, scenario);
     options.weights = o.weights;
     options.hidden = o.hidden;
+    options.logits = o.logits;
+    requireOutputLayer(scenario, options);
 
     const SharedTrace computed = trace(scenario, chosenBackend(o.compute));
     if (out.suffix == ".csv") {

@@ -2,10 +2,12 @@
 #include "app/cli/commands.h"
 #include "app/cli/common_options.h"
 #include "app/cli/json_text.h"
+#include "app/cli/model_facts.h"
 #include "app/cli/numbers.h"
 #include "app/cli/table.h"
 #include "core/analysis/cost.h"
 #include "core/attention/head_stages.h"
+#include "core/model/checkpoint.h"
 #include "core/model/tensor_file.h"
 
 #include <cmath>
@@ -21,83 +23,32 @@ struct InfoOptions {
     bool json = false;
 };
 
-bool hasBias(const Model& model) {
-    const LayerWeights& layer = model.layer(LayerIndex{0});
-    return layer.bQ || layer.bK || layer.bV || layer.bO;
-}
-
 // ---- what the model is
 // -------------------------------------------------------------------------------------------------
-
-std::string architecture(const ModelConfig& c) {
-    std::string text = std::to_string(c.layers) + (c.layers == 1 ? " layer of " : " layers of ");
-    text += c.cross ? "cross-attention" : "self-attention";
-    text += ", no norm, no MLP";
-    if (c.layers > 1)
-        text += c.residual ? ", residual between the layers" : ", no residual between the layers";
-    return text;
-}
-
-std::string positionText(const ModelConfig& c) {
-    std::string text(positionName(c.position));
-    if (c.position == Position::Rope)
-        text += " (theta " + shortest(c.ropeTheta) + ", half-split pairs)";
-    return text;
-}
 
 void printModel(std::ostream& out, const Model& model) {
     const ModelConfig& c = model.config();
     Table table({"model", c.name});
-    table.row({"family", c.family});
-    table.row({"architecture", architecture(c)});
-    table.row(
-        {"d_model", std::to_string(c.dModel) +
-                        (c.dModelKey != c.dModel ? " (queries), " + std::to_string(c.dModelKey) + " (keys)" : "")});
-    table.row(
-        {"heads", std::to_string(c.heads) +
-                      (c.kvHeads != c.heads ? " query heads, " + std::to_string(c.kvHeads) + " key/value heads" : "")});
-    table.row({"d_k, d_v", std::to_string(c.dK) + ", " + std::to_string(c.dV)});
-    table.row({"output", std::to_string(c.dOut) + (model.layer(LayerIndex{0}).wO ? " wide, through W_O"
-                                                                                 : " wide: concat, there is no W_O")});
-    table.row({"biases", hasBias(model) ? "yes" : "no"});
-    table.row({"position", positionText(c)});
-    table.row({"own mask", c.causal ? "causal" : "none"});
-    if (c.softcap > 0)
-        table.row({"softcap", shortest(c.softcap)});
-    table.row({"tokenizer", model.tokenizer().name()});
-    table.row({"longest text", grouped(c.maxTokens) + " tokens"});
-    table.row({"parameters", grouped(model.parameterCount()) + " in the attention layers"});
+    for (const ModelFact& fact : modelFacts(model))
+        if (!fact.label.empty())
+            table.row({fact.label, fact.text});
     table.print(out);
     for (std::size_t h = 0; h < c.headNames.size(); ++h)
         out << (h == 0 ? "\nheads\n" : "") << "  H" << h << "  " << c.headNames[h] << "\n";
-    for (std::size_t i = 0; i < c.notes.size(); ++i)
-        out << (i == 0 ? "\nunusual\n" : "") << "  " << c.notes[i] << "\n";
+    const std::vector<std::string> notes = modelNotes(model);
+    for (std::size_t i = 0; i < notes.size(); ++i)
+        out << (i == 0 ? "\nunusual\n" : "") << "  " << notes[i] << "\n";
 }
 
 Json modelJson(const Model& model) {
     const ModelConfig& c = model.config();
-    return {{"kind", "model"},
-            {"name", c.name},
-            {"family", c.family},
-            {"architecture", architecture(c)},
-            {"layers", c.layers},
-            {"d_model", c.dModel},
-            {"d_model_key", c.dModelKey},
-            {"d_out", c.dOut},
-            {"heads", c.heads},
-            {"kv_heads", c.kvHeads},
-            {"d_k", c.dK},
-            {"d_v", c.dV},
-            {"bias", hasBias(model)},
-            {"position", positionName(c.position)},
-            {"causal", c.causal},
-            {"cross", c.cross},
-            {"residual", c.residual},
-            {"tokenizer", model.tokenizer().name()},
-            {"max_tokens", c.maxTokens},
-            {"parameters", model.parameterCount()},
-            {"head_names", c.headNames},
-            {"notes", c.notes}};
+    Json json{{"kind", "model"}, {"name", c.name}};
+    for (const ModelFact& fact : modelFacts(model))
+        for (const auto& [key, value] : fact.json.items())
+            json[key] = value;
+    json["head_names"] = c.headNames;
+    json["notes"] = modelNotes(model);
+    return json;
 }
 
 // ---- what its heads cost
@@ -111,14 +62,14 @@ struct ModelCost {
 ModelCost costOf(const Model& model, int n) {
     const ModelConfig& c = model.config();
     ModelCost cost;
-    cost.layer = attentionCost(n, n, c.dModel, c.heads, c.kvHeads, c.dK, c.dV, hasBias(model));
+    cost.layer = attentionCost(n, n, c.dModel, c.heads, c.kvHeads, c.dK, c.dV, attentionHasBias(model));
     if (c.heads > 1 && c.kvHeads == c.heads && c.dK == c.dV && c.dK * c.heads == c.dModel)
-        cost.headCounts = compareHeadCounts(n, c.dModel, c.heads, hasBias(model));
+        cost.headCounts = compareHeadCounts(n, c.dModel, c.heads, attentionHasBias(model));
     return cost;
 }
 
 void printCost(std::ostream& out, const ModelCost& cost, const ModelConfig& c, int n) {
-    out << "\ncost of one layer at n = " << n << " (choose another with --n)\n";
+    out << "\ncost of the attention of one layer at n = " << n << " (choose another with --n)\n";
     Table parts({"part", ">multiply-adds", ">share", ">parameters"});
     for (const CostPart& part : cost.layer.parts)
         parts.row({part.name, grouped(part.multiplyAdds), fixed(part.share * 100, 1) + " %", grouped(part.parameters)});
@@ -286,7 +237,7 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
     InfoOptions o;
     CommandLine line("info", "Describes a model, or the arrays of a file and why it is no model.",
                      "headscope info toy --d-model 512 --n 64");
-    line.positional("NAME|FILE", o.target, "a built-in model, a model file, or any file of arrays");
+    line.positional("NAME|FILE", o.target, "a built-in model, a model file or folder, or any file of arrays");
     line.value("--n", o.n, "N", "tokens that the cost is counted for (64)");
     line.flag("--json", o.json, "the same as JSON");
     addSizeOptions(line, o.model);
@@ -303,7 +254,7 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
     std::shared_ptr<const TensorFile> file;
     std::error_code ignored;
     if (std::filesystem::exists(*o.target, ignored) && !isBuiltinModel(*o.target))
-        file = openTensorFile(*o.target);
+        file = std::filesystem::is_directory(*o.target) ? openFolderTensors(*o.target) : openTensorFile(*o.target);
     try {
         opened = openModel(source);
     } catch (const InputError& e) {
@@ -314,6 +265,7 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
     }
 
     const Model& model = *opened.model;
+    refuseHeadsOption(o.model, model);
     const ModelCost cost = costOf(model, n);
     std::vector<Comparison> comparisons;
     if (source.name == "worked-example")

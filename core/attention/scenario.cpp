@@ -106,6 +106,11 @@ void requireMatrix(const SharedMatrix& x, int width, const char* name, const cha
     throw InputError(std::string(option) + " is not used by " + source.name + ": " + why);
 }
 
+// Why a model that has no use for a second text has none.
+const char* whyNoPair(const ModelConfig& c) {
+    return c.causal ? "a decoder takes one text" : "it attends within one text";
+}
+
 void checkRange(const char* what, int value, int count) {
     if (value < 0 || value >= count)
         throw InputError(std::string(what) + " " + std::to_string(value) + " does not exist: expected 0 to " +
@@ -215,7 +220,7 @@ Scenario makeScenario(ScenarioRequest r) {
     s.source.cross = s.model->config().cross;
     const bool isModule = s.model->config().family == attentionModuleFamily;
     if (pairGiven && s.model->config().pair == PairUse::None)
-        unusedOption(s.source, r.pair ? "--pair" : "--pair-ids", "it attends within one text");
+        unusedOption(s.source, r.pair ? "--pair" : "--pair-ids", whyNoPair(s.model->config()));
     if (!isModule && (r.x || r.y))
         unusedOption(s.source, r.x ? "--x" : "--y", "only attention modules take a matrix");
     s.x = r.x ? r.x : opened.x;
@@ -247,7 +252,7 @@ Scenario withTexts(const Scenario& scenario, std::string_view text, std::optiona
     Scenario s = scenario;
     const PairUse use = s.model->config().pair;
     if (pair && use == PairUse::None)
-        unusedOption(s.source, "a second text", "it attends within one text");
+        unusedOption(s.source, "a second text", whyNoPair(s.model->config()));
     s.x = nullptr;
     if (use == PairUse::SecondSegment) {
         s.query = tokensOf(*s.model, text, "text", pair);

@@ -29,6 +29,7 @@ public:
         for (const StageInfo& info : stageTable())
             if (isWanted(info.stage))
                 m_stages.push_back(info.stage);
+        requireOutputLayer(m_trace.scenario, m_options);
         requireMemory();
         for (const LayerIndex l : m_layers)
             addLayer(m_trace, l, "", false);
@@ -61,6 +62,8 @@ private:
                 m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
             bytes += static_cast<double>(m_layers.size()) * count * shape.rows * shape.cols * 4 * copies;
         }
+        if (m_options.logits)
+            bytes += 4.0 * queries() * m_trace.scenario.model->transformer()->output->vocabulary->rows();
         headscope::requireMemory(static_cast<std::int64_t>(std::min(bytes, 0x1p62)), "a dump of these arrays",
                                  "choose fewer with --layer, --head or --stage");
     }
@@ -158,13 +161,10 @@ private:
     }
 
     void addTexts() {
-        if (m_options.hidden) {
-            const SharedMatrix& hidden = m_trace.layers.back()->hidden;
-            if (!hidden)
-                throw InputError(
-                    "this model has no hidden states beyond the output of its attention: leave out --hidden");
-            addMatrix("hidden", *hidden);
-        }
+        if (m_options.hidden)
+            addMatrix("hidden", *m_trace.hidden);
+        if (m_options.logits)
+            addMatrix("logits", logitsOf(m_trace));
         for (const bool isKey : {false, true}) {
             const TokenSequence& tokens = isKey ? m_trace.scenario.keyTokens() : m_trace.scenario.query;
             std::vector<std::string> pieces;
@@ -212,6 +212,12 @@ std::vector<std::string> axisLabels(const AttentionTrace& trace, StageAxis axis,
 }
 
 } // namespace
+
+void requireOutputLayer(const Scenario& scenario, const DumpOptions& options) {
+    const Transformer* model = scenario.model->transformer();
+    if (options.logits && (!model || !model->output))
+        throw InputError("--logits needs a model with an output layer; " + scenario.model->config().name + " has none");
+}
 
 std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOptions& options) {
     return Dumper(trace, options).arrays();

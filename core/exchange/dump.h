@@ -24,8 +24,12 @@ struct DumpOptions {
     std::vector<HeadIndex> heads;   // empty: all
     std::vector<Stage> stages;      // empty: all that are available
     bool weights = false, hidden = false;
-    View view; // goes into the embedded scenario
+    bool logits = false; // refused (InputError) for a model without output layer
+    View view;           // goes into the embedded scenario
 };
+
+// Throws InputError when logits are asked for and there is no output layer: before computing, for those who can wait.
+void requireOutputLayer(const Scenario& scenario, const DumpOptions& options);
 
 // Names and shapes as in the file contract. Under a class rule also right.* and difference.* of every token-by-token
 // stage.

@@ -3,7 +3,8 @@
 //    {"format": "headscope", "version": 1,
 //     "model": {"name": "toy", "options": {...}}            or {"path": "module.npz", "sha256": "...", "heads": 4}
 //     "text": "..." or "ids": [...] or "x": MATRIX           the queries
-//     "pair": "..." or "pair_ids": [...] or "y": MATRIX      the keys, in cross-attention
+//     "pair": "..." or "pair_ids": [...]                     the second segment, or the keys in cross-attention;
+//     "y": MATRIX                                            these also as a matrix
 //     "mask": "causal+window:3" or a list of such and MATRIX
 //     "scale": "sqrt_dk", "none" or a number                 "temperature": a number or "inf"
 //     "rules": [names]                                       "interventions": [{"kind": "head_off", ...}]
@@ -17,6 +18,7 @@
 #include "core/attention/head_stages.h"
 #include "core/exchange/atomic_file.h"
 #include "core/exchange/base64.h"
+#include "core/model/checkpoint.h"
 #include "core/model/mapped_file.h"
 #include "core/model/tensor_file.h"
 #include "core/tensor/number_text.h"
@@ -94,19 +96,32 @@ Json modelJson(const ModelSource& source) {
     return model;
 }
 
-// One text: what was typed, or ids, or the user's matrix.
-void addText(Json& json, const TokenSequence& tokens, const SharedMatrix& matrix, const char* text, const char* ids,
-             const char* own) {
-    if (matrix) {
-        json[own] = matrixJson(*matrix);
-    } else if (!tokens.source.empty()) {
-        json[text] = tokens.source;
-    } else {
-        Json list = Json::array();
-        for (const Token& t : tokens.tokens)
-            list.push_back(t.id);
-        json[ids] = list;
-    }
+Json idsJson(const std::vector<std::int64_t>& ids) {
+    Json list = Json::array();
+    for (const std::int64_t id : ids)
+        list.push_back(id);
+    return list;
+}
+
+// The texts: what was typed, or ids, or the user's matrices.
+void addTexts(Json& json, const Scenario& s) {
+    const TokenSequence& query = s.query;
+    const bool typed = !query.source.empty();
+    if (s.x)
+        json["x"] = matrixJson(*s.x);
+    else if (typed)
+        json["text"] = query.source;
+    else
+        json["ids"] = idsJson(idsOfSegment(query, 0));
+
+    if (s.y)
+        json["y"] = matrixJson(*s.y);
+    else if (const auto second = s.secondText(); second && !second->empty())
+        json["pair"] = *second;
+    else if (s.key)
+        json["pair_ids"] = idsJson(idsOfSegment(*s.key, 0));
+    else if (const auto ids = idsOfSegment(query, 1); !typed && !ids.empty())
+        json["pair_ids"] = idsJson(ids);
 }
 
 Json maskJson(const Mask& mask) {
@@ -337,11 +352,11 @@ ModelSource readModel(const Field& model, const std::string& baseFolder) {
         if (model.has("heads"))
             source.heads = model.at("heads").integer(1);
         if (model.has("sha256")) {
-            const std::string stored = model.at("sha256").text(), found = sha256(mapFile(source.name).bytes);
+            const std::string stored = model.at("sha256").text(), found = checkpointSha256(source.name);
             if (stored != found)
                 throw LoadError(source.name, "",
-                                "the file that the scenario was made with, sha256 " + printable(stored),
-                                "sha256 " + found, "the file has changed since");
+                                "the model that the scenario was made with, sha256 " + printable(stored),
+                                "sha256 " + found, "it has changed since");
         }
         return source;
     }
@@ -532,7 +547,7 @@ Scenario readTexts(const Field& root, ModelSource source) {
         request.pair = root.at("pair").text();
     if (root.has("pair_ids"))
         request.pairIds = readIds(root.at("pair_ids"));
-    if (isFile && request.text && !request.x) {
+    if (isFile && request.text && !request.x && !std::filesystem::is_directory(request.source.name)) {
         const auto file = openTensorFile(request.source.name);
         if (file->find("X") != nullptr || (file->find("Y") != nullptr && request.pair)) {
             const std::string text = *std::exchange(request.text, std::nullopt);
@@ -594,9 +609,7 @@ std::string writeScenario(const Document& document) {
     json["format"] = formatName;
     json["version"] = formatVersion;
     json["model"] = modelJson(s.source);
-    addText(json, s.query, s.x, "text", "ids", "x");
-    if (s.key)
-        addText(json, *s.key, s.y, "pair", "pair_ids", "y");
+    addTexts(json, s);
     json["mask"] = maskJson(s.mask);
     json["scale"] = s.scale.kind == Scale::Kind::Number ? numberJson(s.scale.number) : Json(scaleName(s.scale));
     json["temperature"] = numberJson(s.temperature);

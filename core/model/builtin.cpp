@@ -48,7 +48,16 @@ OpenedModel openModel(ModelSource source) {
     const auto file = openTensorFile(source.name);
     if (const auto gguf = std::dynamic_pointer_cast<const GgufFile>(file))
         return openGguf(std::move(source), *gguf);
-    return openAttentionModule(source, *file);
+    try {
+        return openAttentionModule(source, *file);
+    } catch (const LoadError& e) {
+        const std::filesystem::path config = std::filesystem::absolute(source.name).parent_path() / "config.json";
+        if (!std::filesystem::exists(config))
+            throw;
+        throw LoadError(e.file(), e.entry(), e.expected(), e.found(),
+                        "a config.json is beside it: name the folder " + config.parent_path().string() +
+                            " to open both");
+    }
 }
 
 } // namespace headscope

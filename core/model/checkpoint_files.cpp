@@ -4,6 +4,7 @@
 
 #include "core/tensor/sha256.h"
 #include "core/text/gguf_vocabulary.h"
+#include "core/text/ids_tokenizer.h"
 #include "core/text/load_tokenizer.h"
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -63,11 +65,49 @@ private:
     std::unordered_map<std::string, std::shared_ptr<const TensorFile>> m_files;
 };
 
+// A token's id or type, which a file may have as any number.
+std::int64_t wholeNumber(double value, const std::string& file, const std::string& key) {
+    constexpr double most = 2147483647;
+    if (!(value >= -most && value <= most))
+        throw LoadError(file, key, "whole numbers of 32 bits", std::to_string(value));
+    return static_cast<std::int64_t>(value);
+}
+
+constexpr const char* singleFile = "model.safetensors";
+constexpr const char* indexFile = "model.safetensors.index.json";
+
+// The map of model.safetensors.index.json: which file of the folder has which tensor.
+std::map<std::string, std::string> readIndex(const fs::path& index) {
+    const nlohmann::json j = nlohmann::json::parse(readText(index), nullptr, false);
+    const auto map = j.is_object() ? j.find("weight_map") : j.end();
+    if (!j.is_object() || map == j.end() || !map->is_object())
+        throw LoadError(index.string(), "weight_map", "an object of tensor names and file names", "none");
+    std::map<std::string, std::string> files;
+    for (const auto& [tensor, file] : map->items()) {
+        if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
+            throw LoadError(index.string(), tensor, "the name of a file in this folder", file.dump().substr(0, 80));
+        files[tensor] = file.get<std::string>();
+    }
+    return files;
+}
+
+std::set<std::string> shardsOf(const std::map<std::string, std::string>& index) {
+    std::set<std::string> names;
+    for (const auto& [tensor, file] : index)
+        names.insert(file);
+    return names;
+}
+
+// "bert" of "models/bert" and of "models/bert/".
+std::string folderName(const std::string& folder) {
+    const fs::path path = fs::absolute(folder).lexically_normal();
+    return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
 } // namespace
 
 std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
-    const fs::path single = fs::path(folder) / "model.safetensors",
-                   index = fs::path(folder) / "model.safetensors.index.json";
+    const fs::path single = fs::path(folder) / singleFile, index = fs::path(folder) / indexFile;
     if (fs::exists(single))
         return openTensorFile(single.string());
     if (!fs::exists(index)) {
@@ -78,25 +118,16 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
                                 "m.save_pretrained(FOLDER, safe_serialization=True)");
         throw LoadError(folder, "", "model.safetensors or model.safetensors.index.json", "neither");
     }
-    const nlohmann::json j = nlohmann::json::parse(readText(index), nullptr, false);
-    const auto map = j.is_object() ? j.find("weight_map") : j.end();
-    if (!j.is_object() || map == j.end() || !map->is_object())
-        throw LoadError(index.string(), "weight_map", "an object of tensor names and file names", "none");
-    std::set<std::string> names;
-    for (const auto& [tensor, file] : map->items()) {
-        if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
-            throw LoadError(index.string(), tensor, "the name of a file in this folder", file.dump().substr(0, 80));
-        names.insert(file.get<std::string>());
-    }
+    const std::map<std::string, std::string> map = readIndex(index);
+    const auto names = shardsOf(map);
     std::vector<std::shared_ptr<const TensorFile>> files;
     files.reserve(names.size());
     for (const std::string& name : names)
         files.push_back(openTensorFile((fs::path(folder) / name).string()));
     auto all = std::make_shared<const Shards>(folder, files);
-    for (const auto& [tensor, file] : map->items())
+    for (const auto& [tensor, file] : map)
         if (!all->find(tensor))
-            throw LoadError(index.string(), tensor, "this tensor in " + file.get<std::string>(),
-                            "no such tensor there");
+            throw LoadError(index.string(), tensor, "this tensor in " + file, "no such tensor there");
     return all;
 }
 
@@ -145,7 +176,7 @@ std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file) {
     const std::string at = "tokenizer.ggml.";
     const auto id = [&](const char* key) -> std::optional<std::int64_t> {
         const auto value = file.number(at + key);
-        return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+        return value ? std::optional(wholeNumber(*value, file.path(), at + key)) : std::nullopt;
     };
     const auto flag = [&](const char* key) -> std::optional<bool> {
         const auto value = file.number(at + key);
@@ -158,7 +189,7 @@ std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file) {
     for (const double score : file.numbers(at + "scores"))
         v.scores.push_back(static_cast<float>(score));
     for (const double type : file.numbers(at + "token_type"))
-        v.types.push_back(static_cast<std::int32_t>(type));
+        v.types.push_back(static_cast<std::int32_t>(wholeNumber(type, file.path(), at + "token_type")));
     v.merges = file.texts(at + "merges");
     v.bos = id("bos_token_id"), v.eos = id("eos_token_id"), v.unknown = id("unknown_token_id");
     v.sep = id("seperator_token_id"), v.cls = id("cls_token_id"); // spelled so in the format
@@ -171,17 +202,31 @@ OpenedModel openFolder(ModelSource source) {
     const std::string& folder = source.name;
     const CheckpointConfig config = openFolderConfig(folder);
     const auto tensors = openFolderTensors(folder);
-    SharedModel model = buildModel(config, *tensors, loadTokenizer(folder), fs::path(folder).filename().string());
-    const fs::path single = fs::path(folder) / "model.safetensors";
-    source.sha256 = sha256(mapFile(fs::exists(single) ? single.string() : config.file).bytes);
+    SharedModel model = buildModel(
+        config, *tensors, hasTokenizer(folder) ? loadTokenizer(folder) : makeIdsTokenizer(folder), folderName(folder));
+    source.sha256 = checkpointSha256(folder);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
 OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
+    const bool hasVocabulary = gguf.text("tokenizer.ggml.model").has_value();
     SharedModel model =
-        buildModel(configOfGguf(gguf), gguf, tokenizerOfGguf(gguf), fs::path(source.name).filename().string());
-    source.sha256 = sha256(mapFile(source.name).bytes);
+        buildModel(configOfGguf(gguf), gguf, hasVocabulary ? tokenizerOfGguf(gguf) : makeIdsTokenizer(source.name),
+                   fs::path(source.name).filename().string());
+    source.sha256 = checkpointSha256(source.name);
     return {std::move(source), std::move(model), nullptr, nullptr};
+}
+
+std::string checkpointSha256(const std::string& path) {
+    if (!fs::is_directory(path))
+        return sha256(mapFile(path).bytes);
+    const fs::path single = fs::path(path) / singleFile, index = fs::path(path) / indexFile;
+    if (fs::exists(single) || !fs::exists(index))
+        return sha256(mapFile(single.string()).bytes);
+    std::string sums;
+    for (const std::string& name : shardsOf(readIndex(index)))
+        sums += sha256(mapFile((fs::path(path) / name).string()).bytes) + "\n";
+    return sha256({reinterpret_cast<const std::uint8_t*>(sums.data()), sums.size()});
 }
 
 } // namespace headscope

@@ -138,6 +138,8 @@ class Embedder {
 public:
     virtual ~Embedder() = default;
     virtual Embedding embed(const TokenSequence& tokens) const = 0; // pure; n = tokens.size()
+    // The trained tensors that it embeds with, "token" first (rows of the vocabulary); none where it computes them.
+    virtual std::vector<Embedding::Part> tensors() const { return {}; }
 };
 
 class Model {

@@ -22,9 +22,9 @@ public:
             add(out, "position", *m_tables.position, tokens.size(),
                 [&](int i) { return rows[static_cast<std::size_t>(i)]; });
         }
-        if (m_tables.segment)
+        if (m_tables.segment) // RoBERTa keeps one row, for both texts of a pair
             add(out, "segment", *m_tables.segment, tokens.size(),
-                [&](int i) { return all[static_cast<std::size_t>(i)].segment; });
+                [&](int i) { return m_tables.segment->rows() == 1 ? 0 : all[static_cast<std::size_t>(i)].segment; });
         out.sum = out.parts[0].values;
         for (std::size_t p = 1; p < out.parts.size(); ++p)
             out.sum = share(headscope::sum(*out.sum, *out.parts[p].values));
@@ -32,6 +32,21 @@ public:
         out.x = norm.gain ? share(layerNorm(*out.sum, *norm.gain, norm.bias.get(), m_tables.normEpsilon)) : out.sum;
         if (m_tables.projection.w)
             out.x = share(linear(*out.x, *m_tables.projection.w, m_tables.projection.b.get()));
+        return out;
+    }
+
+    std::vector<Embedding::Part> tensors() const override {
+        const TableEmbedding& t = m_tables;
+        std::vector<Embedding::Part> out;
+        for (const auto& [name, values] : {std::pair{"token", t.token},
+                                           {"position", t.position},
+                                           {"segment", t.segment},
+                                           {"norm gain", t.norm.gain},
+                                           {"norm bias", t.norm.bias},
+                                           {"projection", t.projection.w},
+                                           {"projection bias", t.projection.b}})
+            if (values)
+                out.push_back({name, values});
         return out;
     }
 

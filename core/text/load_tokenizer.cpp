@@ -6,6 +6,7 @@
 #include "core/text/tokenizer_json.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -108,6 +109,12 @@ std::shared_ptr<const Tokenizer> loadTokenizer(const std::string& fileOrFolder, 
     if (!isThere(path))
         throw LoadError(fileOrFolder, "", "a tokenizer file or folder", "nothing there");
     return loadFile(path);
+}
+
+bool hasTokenizer(const std::string& folder) {
+    constexpr std::array names{"tokenizer.json", "source.spm", "tokenizer.model", "spiece.model",
+                               "vocab.txt",      "vocab.json", "merges.txt"};
+    return std::ranges::any_of(names, [&](const char* name) { return isThere(fs::path(folder) / name); });
 }
 
 } // namespace headscope

@@ -16,4 +16,7 @@ struct TokenizerOptions {
 // file alone is taken for what its name or content says. Throws LoadError.
 std::shared_ptr<const Tokenizer> loadTokenizer(const std::string& fileOrFolder, const TokenizerOptions& options = {});
 
+// Any of those files is in the folder: a tokenizer is meant to be there.
+bool hasTokenizer(const std::string& folder);
+
 } // namespace headscope

@@ -34,4 +34,12 @@ struct TokenSequence {
     bool operator==(const TokenSequence&) const = default;
 };
 
+inline std::vector<std::int64_t> idsOfSegment(const TokenSequence& sequence, int segment) {
+    std::vector<std::int64_t> ids;
+    for (const Token& token : sequence.tokens)
+        if (token.segment == segment)
+            ids.push_back(token.id);
+    return ids;
+}
+
 } // namespace headscope

@@ -49,8 +49,8 @@ TEST(Contract, UnknownCommandsOptionsAndArgumentsAreRefusedByName) {
 TEST(Contract, AValueMayBeginWithADashOrBeEmpty) {
     EXPECT_TRUE(contains(expectDone({"tokens", "--text", "-5 apples"}).out, "apples"));
     EXPECT_TRUE(contains(expectDone({"tokens", "--text=--out"}).out, "out"));
-    EXPECT_EQ(expectDone({"tokens", "--json", "--text", ""}).out, "[]\n");
-    EXPECT_EQ(expectDone({"tokens", "--json", "--text="}).out, "[]\n");
+    EXPECT_EQ(expectDone({"tokens", "--model", "toy", "--json", "--text", ""}).out, "[]\n");
+    EXPECT_EQ(expectDone({"tokens", "--model", "toy", "--json", "--text="}).out, "[]\n");
     EXPECT_TRUE(contains(expectDone({"tokens", "--text", "[a,b]"}).out, "]"));
 }
 
@@ -76,9 +76,9 @@ TEST(Contract, AWindowOnNoFileIsTheUsersFault) {
 
 TEST(Contract, ModelsAndDevicesListWhatThereIs) {
     const std::string models = expectDone({"models"}).out;
-    for (const std::string name : {"toy", "patterns", "worked-example"})
+    for (const std::string name : {"mini", "story", "toy", "patterns", "worked-example"})
         EXPECT_TRUE(contains(models, name));
-    EXPECT_TRUE(contains(models, "(the default)"));
+    EXPECT_TRUE(contains(models, "512 tokens) (the default)")); // mini
     const std::string devices = expectDone({"devices"}).out;
     EXPECT_TRUE(contains(devices, "cpu"));
     EXPECT_TRUE(contains(devices, "opencl"));

@@ -115,18 +115,18 @@ TEST_F(Dump, CsvOfManyMatricesIsRefusedSayingHowToChoose) {
 
 TEST_F(Dump, TheSameScenarioGivesTheSameBytes) {
     for (const std::string suffix : {".npz", ".json"}) {
-        expectDone({"dump", "--text", cat, "--out", folder / ("a" + suffix)});
-        expectDone({"dump", "--text", cat, "--out", folder / ("b" + suffix)});
+        expectDone({"dump", "--model", "patterns", "--text", cat, "--out", folder / ("a" + suffix)});
+        expectDone({"dump", "--model", "patterns", "--text", cat, "--out", folder / ("b" + suffix)});
         EXPECT_EQ(readFile(folder / ("a" + suffix)), readFile(folder / ("b" + suffix)));
     }
 }
 
 TEST_F(Dump, AFailedRunLeavesTheOldFileWhole) {
     const std::string file = folder.write("t.npz", "old");
-    expectRefused({"dump", "--text", cat, "--layer", "9", "--out", file}, {"--layer 9"});
+    expectRefused({"dump", "--model", "patterns", "--text", cat, "--layer", "9", "--out", file}, {"--layer 9"});
     EXPECT_EQ(readFile(file), "old");
     EXPECT_EQ(folder.files().size(), 1U);
-    expectDone({"dump", "--text", cat, "--out", file});
+    expectDone({"dump", "--model", "patterns", "--text", cat, "--out", file});
     EXPECT_TRUE(readFile(file).starts_with("PK"));
     EXPECT_EQ(folder.files().size(), 1U); // nothing is left beside it
 }
@@ -208,7 +208,7 @@ TEST_F(Dump, OptionsBesideAScenarioOverrideIt) {
               json({"--model", "toy", "--seed", "5", "--text", cat, "--pair", "c d e", "--mask", "window:2",
                     "--temperature", "0.5"}));
     EXPECT_EQ(json({"--scenario", scenario, "--model", "patterns", "--mask", "none", "--temperature", "1"}),
-              json({"--text", cat, "--mask", "none"}));
+              json({"--model", "patterns", "--text", cat, "--mask", "none"}));
 }
 
 TEST_F(Dump, EditsOfAScenarioStayWhereTheyFit) {
@@ -251,7 +251,8 @@ TEST_F(Dump, NumbersHaveAPointInEveryLocale) {
         std::string text =
             csv({"--model", "toy", "--text", cat, "--stage", "scores", "--head", "0", "--temperature", "0.5"});
         text += json({"--model", "toy", "--text", cat, "--scale", "0.25"}).dump();
-        text += expectDone({"heads", "--text", cat}).out + expectDone({"heads", "--text", cat, "--json"}).out;
+        text += expectDone({"heads", "--model", "patterns", "--text", cat}).out +
+                expectDone({"heads", "--text", cat, "--json"}).out;
         text += expectDone({"info", "toy", "--d-model", "2048", "--heads", "4"}).out +
                 expectDone({"info", "worked-example"}).out;
         return text + expectDone({"tokens", "--text", std::string(3000, 'a') + " b", "--json"}).out;

@@ -8,7 +8,8 @@ using Json = nlohmann::ordered_json;
 
 Json headsJson(cli::Arguments arguments) {
     arguments.insert(arguments.begin(), "heads");
-    arguments.insert(arguments.end(), {"--text", "The cat sat on the mat . The cat slept .", "--json"});
+    arguments.insert(arguments.end(),
+                     {"--model", "patterns", "--text", "The cat sat on the mat . The cat slept .", "--json"});
     return Json::parse(expectDone(arguments).out);
 }
 
@@ -37,8 +38,8 @@ TEST(Heads, EveryHeadOfPatternsIsLabelledByWhatItDoes) {
 TEST(Heads, CellIsTheWeightOfThatCellAndSortsByIt) {
     TemporaryFolder folder;
     const Json heads = headsJson({"--cell", "3,2"});
-    expectDone({"dump", "--text", "The cat sat on the mat . The cat slept .", "--stage", "weights", "--out",
-                folder / "w.json"});
+    expectDone({"dump", "--model", "patterns", "--text", "The cat sat on the mat . The cat slept .", "--stage",
+                "weights", "--out", folder / "w.json"});
     const Json weights = Json::parse(readFile(folder / "w.json"))["layers.0.self.weights"];
     double last = 2;
     for (const Json& head : heads) {
@@ -60,7 +61,7 @@ TEST(Heads, NumbersAreSortedFromTheLargest) {
 TEST(Heads, AnUnknownFieldListsTheKnownOnes) {
     expectRefused({"heads", "--text", "a", "--sort", "size"}, {"'size'", "entropy", "label", "concentration"});
     expectRefused({"heads", "--text", "a", "--sort", "cell"}, {"'cell'", "--cell"});
-    expectRefused({"heads", "--text", "a b", "--cell", "0,2"}, {"--cell 0,2", "2 x 2"});
+    expectRefused({"heads", "--model", "patterns", "--text", "a b", "--cell", "0,2"}, {"--cell 0,2", "2 x 2"});
     expectRefused({"heads", "--text", "a b", "--cell", "0"}, {"--cell", "ROW,COL", "'0'"});
 }
 

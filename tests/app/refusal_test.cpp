@@ -7,9 +7,13 @@ namespace {
 
 class Refusal : public testing::Test {
 protected:
-    // dump ARGUMENTS --out FILE is refused with these parts, and leaves no file behind.
+    // dump ARGUMENTS --out FILE is refused with these parts, and leaves no file behind. The model is patterns, unless
+    // the arguments say otherwise.
     void refused(cli::Arguments arguments, const std::vector<std::string>& parts) {
         TemporaryFolder target;
+        if (std::find(arguments.begin(), arguments.end(), "--model") == arguments.end() &&
+            std::find(arguments.begin(), arguments.end(), "--scenario") == arguments.end())
+            arguments.insert(arguments.begin(), {"--model", "patterns"});
         arguments.insert(arguments.begin(), "dump");
         arguments.insert(arguments.end(), {"--out", target / "t.npz"});
         expectRefused(arguments, parts);
@@ -91,8 +95,8 @@ TEST_F(Refusal, OptionsThatTheModelDoesNotUseAreNamed) {
     refused({"--model", "toy", "--text", cat, "--special", "hide"}, {"--special", "toy"});
     refused({"--model", "toy", "--text", cat, "--words"}, {"--words", "toy"});
     refused({"--model", "toy", "--text", cat, "--logits"}, {"--logits", "output layer", "toy"});
-    expectRefused({"tokens", "--text", "a", "--no-special"}, {"--no-special", "patterns"});
-    expectRefused({"tokens", "--text", "a", "--tokenizer", "vocab.txt"}, {"--tokenizer", "vocab.txt"});
+    expectRefused({"tokens", "--model", "patterns", "--text", "a", "--no-special"}, {"--no-special", "patterns"});
+    expectRefused({"tokens", "--text", "a", "--tokenizer", "vocab.txt"}, {"vocab.txt", "tokenizer"});
 }
 
 TEST_F(Refusal, StagesThatTheScenarioLacksSayWhatToDo) {
@@ -140,14 +144,15 @@ TEST_F(Refusal, OutputNamesNeedAKnownEnding) {
     expectRefused({"dump", "--text", cat, "--out", folder / "t.txt"}, {"t.txt", ".npz", ".json", ".csv", "'.txt'"});
     expectRefused({"render", "--text", cat, "--out", folder / "t.gif"}, {"t.gif", ".png", ".svg", ".pdf"});
     expectRefused({"screenshot", "--text", cat, "--out", folder / "t.pdf"}, {"t.pdf", ".png"});
-    expectRefused({"dump", "--text", cat, "--out", folder / "absent/t.npz"}, {"absent"});
+    expectRefused({"dump", "--model", "patterns", "--text", cat, "--out", folder / "absent/t.npz"}, {"absent"});
     EXPECT_TRUE(folder.files().empty());
 }
 
 TEST_F(Refusal, FigureOptionsNameTheirOption) {
     const auto render = [&](const std::string& option, const std::string& value,
                             const std::vector<std::string>& parts) {
-        expectRefused({"render", "--text", cat, "--out", folder / "f.png", option, value}, parts);
+        expectRefused({"render", "--model", "patterns", "--text", cat, "--out", folder / "f.png", option, value},
+                      parts);
     };
     render("--view", "cube", {"--view", "heatmap", "'cube'"});
     render("--combine", "sum", {"--combine", "mean", "'sum'"});

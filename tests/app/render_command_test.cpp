@@ -53,7 +53,8 @@ TEST(Render, AWrongRuleIsDrawnBesideTheRightOne) {
 TEST(Render, AFailedRunLeavesTheOldFileWhole) {
     TemporaryFolder folder;
     const std::string file = folder.write("f.png", "old");
-    expectRefused({"render", "--text", cat, "--head", "12", "--out", file}, {"--head 12", "7 heads"});
+    expectRefused({"render", "--model", "patterns", "--text", cat, "--head", "12", "--out", file},
+                  {"--head 12", "7 heads"});
     EXPECT_EQ(readFile(file), "old");
     EXPECT_EQ(folder.files().size(), 1U);
 }

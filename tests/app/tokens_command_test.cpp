@@ -14,7 +14,8 @@ std::vector<std::string> keysOf(const Json& object) {
 }
 
 TEST(Tokens, JsonHasExactlyTheFieldsOfTheContract) {
-    const Json tokens = Json::parse(expectDone({"tokens", "--text", "The cat, the mat", "--json"}).out);
+    const Json tokens =
+        Json::parse(expectDone({"tokens", "--model", "toy", "--text", "The cat, the mat", "--json"}).out);
     ASSERT_EQ(tokens.size(), 5U);
     for (const Json& token : tokens)
         EXPECT_EQ(keysOf(token),
@@ -25,14 +26,15 @@ TEST(Tokens, JsonHasExactlyTheFieldsOfTheContract) {
 
 TEST(Tokens, RangesAreBytesOfTheInput) {
     const std::string text = "Zoë naïve 猫";
-    const Json tokens = Json::parse(expectDone({"tokens", "--text", text, "--json"}).out);
+    const Json tokens = Json::parse(expectDone({"tokens", "--model", "toy", "--text", text, "--json"}).out);
     for (const Json& token : tokens)
         EXPECT_EQ(text.substr(token["start"], token["end"].get<std::size_t>() - token["start"].get<std::size_t>()),
                   token["text"].get<std::string>());
 }
 
 TEST(Tokens, EqualWordsHaveEqualIds) {
-    const Json tokens = Json::parse(expectDone({"tokens", "--text", "the cat the mat The", "--json"}).out);
+    const Json tokens =
+        Json::parse(expectDone({"tokens", "--model", "toy", "--text", "the cat the mat The", "--json"}).out);
     std::vector<int> ids;
     for (const Json& token : tokens)
         ids.push_back(token["id"]);
@@ -59,7 +61,7 @@ TEST(Tokens, ASecondTextIsASegmentOfItsOwn) {
 }
 
 TEST(Tokens, ColumnsAreAlignedForWideAndCombiningCharacters) {
-    std::istringstream lines(expectDone({"tokens", "--text", "cat 猫 e\xCC\x81t\xC3\xA9"}).out);
+    std::istringstream lines(expectDone({"tokens", "--model", "toy", "--text", "cat 猫 e\xCC\x81t\xC3\xA9"}).out);
     std::string title, line;
     std::getline(lines, title);
     EXPECT_TRUE(title.starts_with("index  id  piece"));

@@ -1,6 +1,8 @@
 #include "core/model/tensor_file.h"
 
 #include "core/exchange/dump.h"
+#include "core/model/builtin.h"
+#include "core/model/gguf.h"
 #include "core/model/npz.h"
 #include "core/model/safetensors.h"
 #include "tests/support/files.h"
@@ -40,7 +42,7 @@ TEST(TensorFile, EveryMalformedFileIsTreatedAsItsManifestSays) {
     int seen = 0;
     const nlohmann::json manifest = testing::readJson(testing::sharedData("malformed/manifest.json"));
     for (const auto& [name, about] : manifest.items()) {
-        if (!name.starts_with("safetensors/") && !name.starts_with("npy/")) {
+        if (!name.starts_with("safetensors/") && !name.starts_with("npy/") && !name.starts_with("gguf/")) {
             continue;
         }
         ++seen;
@@ -56,7 +58,29 @@ TEST(TensorFile, EveryMalformedFileIsTreatedAsItsManifestSays) {
             }
         }
     }
-    EXPECT_GT(seen, 50);
+    EXPECT_GT(seen, 80);
+}
+
+// A container that is well-formed may still be no model, or be a model that lies: in one sentence, whatever it is.
+TEST(TensorFile, NoMalformedGgufFileIsTakenForAModel) {
+    HEADSCOPE_NEEDS_SHARED_DATA("malformed/gguf");
+    for (const auto& entry : std::filesystem::directory_iterator(testing::sharedData("malformed/gguf"))) {
+        ModelSource source;
+        source.name = entry.path().string();
+        const std::string sentence = refusal<LoadError>([&] { openModel(source); });
+        EXPECT_NE(sentence.find(source.name), std::string::npos) << sentence;
+    }
+}
+
+TEST(TensorFile, AGgufFileCutAnywhereIsRefused) {
+    HEADSCOPE_NEEDS_SHARED_DATA("malformed/gguf");
+    const std::string whole = testing::readFile(testing::sharedData("malformed/gguf/ok-two-tensors.gguf").string());
+    EXPECT_EQ(parseGguf(inMemory(whole))->entries().size(), 2U);
+    constexpr std::size_t padding = 16; // behind the second tensor's 16 bytes
+    for (std::size_t length = 0; length < whole.size() - padding; ++length) {
+        const std::string cut = whole.substr(0, length);
+        EXPECT_THROW(parseGguf(inMemory(cut)), LoadError) << length;
+    }
 }
 
 TEST(TensorFile, EveryLayoutThatNumpyWritesHoldsTheSameNumbers) {

@@ -7,11 +7,14 @@
 #include "ui/theme.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/status_line.h"
+#include "ui/widgets/weight_delegate.h"
 
 #include <QAbstractButton>
 #include <QAbstractScrollArea>
+#include <QImage>
 #include <QLabel>
 #include <QLayout>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QTextDocument>
 
@@ -151,6 +154,50 @@ private slots:
             waitUntilSettled();
             checkTree(window);
         }
+    }
+
+    // The picture is the size that was asked for, times the scale, whatever is shown: the window fits a small screen.
+    void aScreenshotIsTheSizeTimesTheScale_data() {
+        QTest::addColumn<QSize>("size");
+        QTest::addColumn<double>("scale");
+        QTest::addColumn<bool>("projector");
+        for (const QSize size : {QSize(1024, 768), QSize(1366, 768)})
+            QTest::addRow("%dx%d", size.width(), size.height()) << size << 1.0 << false;
+        QTest::addRow("1366x768 at 1.5") << QSize(1366, 768) << 1.5 << false;
+        QTest::addRow("projector 1280x720") << QSize(1280, 720) << 1.0 << true;
+        QTest::addRow("projector 1024x768") << QSize(1024, 768) << 2.0 << true;
+    }
+
+    void aScreenshotIsTheSizeTimesTheScale() {
+        QFETCH(const QSize, size);
+        QFETCH(const double, scale);
+        QFETCH(const bool, projector);
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("window.png"));
+        ModelSource manyHeads, twoTexts;
+        manyHeads.name = twoTexts.name = "toy";
+        manyHeads.toy.dModel = 144;
+        manyHeads.toy.layers = manyHeads.toy.heads = 12;
+        twoTexts.cross = true;
+        std::vector<Document> documents{documentOfLength(6), documentOfLength(200), documentOfLength(6),
+                                        documentOfLength(6)};
+        documents[2].scenario = withModel(documents[2].scenario, manyHeads);
+        documents[3].scenario = withModel(documents[3].scenario, twoTexts);
+        if (scale != 1)
+            documents.resize(1); // large pictures take their time
+        for (const Document& document : documents) {
+            writeScreenshot({document, size, scale, false, projector}, path);
+            QCOMPARE(QImage(path).size(), (QSizeF(size) * scale).toSize());
+        }
+    }
+
+    void eightRowsOfWeightsAreSeenOnALaptop() {
+        MainWindow window(documentOfLength(6), false);
+        showWindow(window, QSize(1366, 768), false, false);
+        const auto* table = window.findChild<WeightTable*>();
+        QVERIFY(table->rowAt(0) == 0);
+        QVERIFY2(table->viewport()->height() >= 8 * table->rowHeight(0),
+                 qPrintable(QString::number(double(table->viewport()->height()) / table->rowHeight(0))));
     }
 
     void aMessageAndASecondTextLeaveTheWindowWhole() {

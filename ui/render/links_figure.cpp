@@ -122,7 +122,7 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
     // Every token gets a full line up to 64 of them; longer texts share the height of 64, and labels are thinned.
     double pitch = 1.3 * line;
     if (height)
-        pitch = std::min(4 * line, (*height - y - 2 * line - 16 - line - 4 - 30 - figurePad) / longer);
+        pitch = std::min(6 * line, (*height - y - 2 * line - 16 - line - 4 - 30 - figurePad) / longer);
     else if (longer > 64)
         pitch = 64 * pitch / longer;
     if (pitch < 0.2)

@@ -61,8 +61,8 @@ void setMaskCell(Workspace& workspace, CellRef cell, bool open) {
     painted.col = cell.col;
     painted.value = open ? 0.0F : -std::numeric_limits<float>::infinity();
     next.interventions.push_back(painted);
-    workspace.edit((open ? tr("Open %1 in the mask") : tr("Close %1 in the mask")).arg(linkName(next, cell)),
-                   std::move(next));
+    const QString name = (open ? tr("Open %1 in the mask") : tr("Close %1 in the mask")).arg(linkName(next, cell));
+    workspace.edit(name, std::move(next));
 }
 
 void restoreCell(Workspace& workspace, CellRef cell) {
@@ -70,7 +70,8 @@ void restoreCell(Workspace& workspace, CellRef cell) {
     const View& view = workspace.view();
     std::erase_if(next.interventions,
                   [&](const Intervention& i) { return isScoreOf(i, view, cell) || isMaskOf(i, cell); });
-    workspace.edit(tr("Restore %1").arg(linkName(next, cell)), std::move(next));
+    const QString name = tr("Restore %1").arg(linkName(next, cell));
+    workspace.edit(name, std::move(next));
 }
 
 bool isSetByHand(const Workspace& workspace, CellRef cell) {

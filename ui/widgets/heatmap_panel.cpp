@@ -5,7 +5,6 @@
 #include "ui/widgets/cell_menu.h"
 #include "ui/workspace.h"
 
-#include <QContextMenuEvent>
 #include <QLabel>
 #include <QMenu>
 #include <QStackedLayout>
@@ -98,6 +97,7 @@ HeatmapPanel::HeatmapPanel(Workspace& workspace, QWidget* parent) : QWidget(pare
     m_layers->addWidget(m_view);
     m_layers->addWidget(m_problem);
     connect(m_view, &HeatmapView::cellPinned, this, &HeatmapPanel::pin);
+    connect(m_view, &HeatmapView::menuRequested, this, &HeatmapPanel::showMenu);
     connect(m_view, &HeatmapView::cellHovered, this,
             [this](std::optional<CellRef> cell) { emit described(m_view->describe(cell)); });
     connect(&workspace, &Workspace::traceChanged, this, &HeatmapPanel::refresh);
@@ -115,17 +115,11 @@ void HeatmapPanel::showEvent(QShowEvent* event) {
     refresh();
 }
 
-void HeatmapPanel::contextMenuEvent(QContextMenuEvent* event) {
-    const bool byMouse = event->reason() == QContextMenuEvent::Mouse;
-    std::optional<CellRef> cell = byMouse ? m_view->cellAt(m_view->mapFrom(this, event->pos())) : m_view->currentCell();
-    if (!cell && !byMouse)
-        cell = m_view->pinnedCell();
-    if (!cell)
-        return;
+void HeatmapPanel::showMenu(CellRef cell, QPoint globalPosition) {
     pin(cell);
     QMenu menu(this);
-    fillCellMenu(menu, m_workspace, *cell, window());
-    menu.exec(byMouse ? event->globalPos() : m_view->mapToGlobal(m_view->cellCentre(*cell).toPoint()));
+    fillCellMenu(menu, m_workspace, cell, window());
+    menu.exec(globalPosition);
 }
 
 void HeatmapPanel::refresh() {

@@ -30,11 +30,11 @@ signals:
 
 protected:
     void showEvent(QShowEvent* event) override;
-    void contextMenuEvent(QContextMenuEvent* event) override; // of the cell under the pointer, else of the pinned one
 
 private:
     void refresh();
     void pin(std::optional<CellRef> cell);
+    void showMenu(CellRef cell, QPoint globalPosition);
 
     Workspace& m_workspace;
     HeatmapView* m_view;

@@ -1,6 +1,7 @@
 #include "ui/widgets/heatmap_private.h"
 
 #include <QAccessibleWidget>
+#include <QContextMenuEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QVBoxLayout>
@@ -355,6 +356,9 @@ bool HeatmapView::eventFilter(QObject* watched, QEvent* event) {
     case QEvent::Wheel:
         d->wheel(static_cast<QWheelEvent&>(*event));
         return true;
+    case QEvent::ContextMenu:
+        contextMenuEvent(static_cast<QContextMenuEvent*>(event)); // the plot fills the view: equal coordinates
+        return true;
     case QEvent::Leave:
         d->hover(std::nullopt, true);
         return false;
@@ -366,6 +370,16 @@ bool HeatmapView::eventFilter(QObject* watched, QEvent* event) {
     default:
         return false;
     }
+}
+
+void HeatmapView::contextMenuEvent(QContextMenuEvent* event) {
+    const bool byKey = event->reason() == QContextMenuEvent::Keyboard;
+    std::optional<CellRef> cell = byKey ? d->current : cellAt(event->pos());
+    if (byKey && !cell)
+        cell = d->pinned;
+    if (cell)
+        emit menuRequested(*cell, byKey ? mapToGlobal(cellCentre(*cell).toPoint()) : event->globalPos());
+    event->accept();
 }
 
 void HeatmapView::keyPressEvent(QKeyEvent* event) {

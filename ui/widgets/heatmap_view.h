@@ -68,9 +68,13 @@ signals:
     void
     cellPinned(std::optional<headscope::CellRef> cell); // click or Enter; nothing: Esc or a click on the pinned cell
 
+    // Right click on a cell, or the menu key on the keyboard's or pinned cell.
+    void menuRequested(headscope::CellRef cell, QPoint globalPosition);
+
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;

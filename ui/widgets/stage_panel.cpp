@@ -111,7 +111,7 @@ void StagePanel::refreshText() {
     const StageInfo& info = stageInfo(view.stage);
     m_formula->setFont(scaledFont(1.15));
     const QString sizes = stageSizes(scenario, view.stage);
-    m_formula->setText(stageFormula(scenario, view.stage));
+    m_formula->setText(stageFormula(scenario, view.layer, view.stage));
     m_formula->setToolTip(sizes);
     QString what = fromUtf8(info.what);
     if (info.scope != StageScope::AllHeads)

@@ -1,0 +1,163 @@
+// A hub folder is the same model however it is kept: in shards, in 16 bits, with the older tokenizer files.
+#include "core/attention/trace.h"
+#include "core/exchange/scenario_file.h"
+#include "core/model/checkpoint.h"
+#include "core/model/parameters.h"
+#include "tests/support/checkpoints.h"
+#include "tests/support/hub_folders.h"
+#include "tests/support/json_matrix.h"
+#include "tests/support/token_lists.h"
+
+namespace headscope {
+namespace {
+
+using namespace testing;
+
+Scenario typed(const std::string& model, const std::string& text, const std::optional<std::string>& pair = {}) {
+    ScenarioRequest request;
+    request.source.name = model;
+    request.text = text;
+    request.pair = pair;
+    return makeScenario(std::move(request));
+}
+
+Matrix hiddenOf(const Scenario& scenario) {
+    return *trace(scenario, referenceBackend())->hidden;
+}
+
+const std::string text = "The runner was tired", pair = "because she ran";
+
+struct TypedFamily : ::testing::TestWithParam<const char*> {};
+
+TEST_P(TypedFamily, GivesTheIdsAndTheAttentionOfTheReference) {
+    const std::string folder = std::string("reference/") + GetParam();
+    HEADSCOPE_NEEDS_SHARED_DATA(folder);
+    const nlohmann::json cases = readJson(sharedData(folder + "/cases.json"));
+    for (const auto& one : cases["cases"]) {
+        const bool hasPair = one.contains("pair") && !one["pair"].is_null();
+        const Scenario s = typed(sharedData(folder).string(), one["text"],
+                                 hasPair ? std::optional(one["pair"].get<std::string>()) : std::nullopt);
+        ASSERT_EQ(idsOf(s.query), one["ids"].get<std::vector<std::int64_t>>()) << one["text"];
+        const SharedTrace t = trace(s, referenceBackend());
+        const Arrays expected(sharedData(folder + "/" + one["expected"].get<std::string>()).string());
+        const std::vector<float> hidden = expected.at("hidden");
+        EXPECT_LE(farthest(t->hidden->values(), hidden) / largestFinite(hidden), 1e-4) << one["text"];
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Reference, TypedFamily,
+                         ::testing::Values("bert", "roberta", "distilbert", "electra", "gpt2", "gpt-neox", "llama",
+                                           "mistral", "qwen2"),
+                         [](const auto& p) {
+                             std::string name = p.param;
+                             std::erase(name, '-');
+                             return name;
+                         });
+
+TEST(HubFolder, TheSameNumbersInAnyTypeGiveTheSameBits) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
+    const TemporaryFolder folder;
+    const auto hidden = [&](const std::string& type) {
+        return hiddenOf(typed(changedFolder("bert", folder / type,
+                                            [&](std::vector<RawTensor>& tensors) {
+                                                for (RawTensor& t : tensors)
+                                                    convert(t, type);
+                                            }),
+                              text, pair));
+    };
+    const Matrix floats = hidden("F32");
+    EXPECT_EQ(hidden("BF16"), floats);
+    EXPECT_EQ(hidden("F16"), floats);
+}
+
+TEST(HubFolder, ShardsGiveTheSameBitsAsOneFile) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
+    const TemporaryFolder folder;
+    const std::string whole = sharedData("reference/bert").string();
+    const std::string shards = changedFolder("bert", folder / "shards", [](std::vector<RawTensor>&) {});
+    const std::vector<RawTensor> tensors = readSafetensors(shards + "/model.safetensors");
+    std::filesystem::remove(shards + "/model.safetensors");
+    nlohmann::json map;
+    for (const bool second : {false, true}) {
+        std::vector<RawTensor> half;
+        for (std::size_t i = second ? 1 : 0; i < tensors.size(); i += 2)
+            half.push_back(tensors[i]);
+        const std::string name = second ? "model-00002-of-00002.safetensors" : "model-00001-of-00002.safetensors";
+        writeSafetensors(shards + "/" + name, half);
+        for (const RawTensor& t : half)
+            map[t.name] = name;
+    }
+    writeFile(shards + "/model.safetensors.index.json", nlohmann::json{{"weight_map", map}}.dump());
+    EXPECT_EQ(hiddenOf(typed(shards, text, pair)), hiddenOf(typed(whole, text, pair)));
+
+    // A scenario knows a folder by its shards: one changed number in either is found.
+    const Document document{typed(shards, text, pair), {}};
+    const std::string saved = writeScenario(document);
+    EXPECT_EQ(readScenario(saved, "test", "").scenario.query, document.scenario.query);
+    std::vector<RawTensor> second = readSafetensors(shards + "/model-00002-of-00002.safetensors");
+    second.front().bytes[0] = static_cast<char>(second.front().bytes[0] ^ 1);
+    writeSafetensors(shards + "/model-00002-of-00002.safetensors", second);
+    const std::string sentence = refusal<LoadError>([&] { readScenario(saved, "test", ""); });
+    EXPECT_NE(sentence.find("it has changed since"), std::string::npos) << sentence;
+}
+
+// Also through links, as a hub cache keeps its files.
+TEST(HubFolder, TheOlderTokenizerFilesCutAsTheNewOneDoes) {
+    for (const std::string family : {"bert", "electra", "roberta", "gpt2"}) {
+        HEADSCOPE_NEEDS_SHARED_DATA("reference/" + family);
+        const TemporaryFolder folder;
+        const std::filesystem::path whole = sharedData("reference/" + family), older = folder.path() / "older";
+        std::filesystem::create_directory(older);
+        for (const auto& entry : std::filesystem::directory_iterator(whole))
+            if (entry.path().filename() != "tokenizer.json")
+                std::filesystem::create_symlink(entry.path(), older / entry.path().filename());
+        EXPECT_EQ(typed(older.string(), text).query, typed(whole.string(), text).query) << family;
+    }
+}
+
+TEST(HubFolder, AModelIsNamedAfterItsFolderWithOrWithoutASlash) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
+    const std::string folder = sharedData("reference/bert").string();
+    EXPECT_EQ(typed(folder + "/", text).model->config().name, "bert");
+    EXPECT_EQ(typed(folder, text).model->config().name, "bert");
+}
+
+TEST(ScenarioFile, ASecondSegmentSurvives) {
+    const Document document{typed("mini", "Where is the \"cat\"?\t\u00e9", "On the\nmat \U0001F63A"), {}};
+    const Scenario again = readScenario(writeScenario(document), "test", "").scenario;
+    EXPECT_EQ(again.query, document.scenario.query);
+    EXPECT_EQ(again.query.pairSource, "On the\nmat \U0001F63A");
+    EXPECT_EQ(hiddenOf(again), hiddenOf(document.scenario));
+}
+
+TEST(ScenarioFile, APairOfIdsSurvives) {
+    ScenarioRequest request;
+    request.source.name = "mini";
+    request.ids = {101, 1996, 4937, 102};
+    request.pairIds = {2938, 102};
+    const Document document{makeScenario(std::move(request)), {}};
+    const std::string saved = writeScenario(document);
+    EXPECT_EQ(readScenario(saved, "test", "").scenario.query, document.scenario.query);
+    EXPECT_EQ(nlohmann::json::parse(saved)["pair_ids"], nlohmann::json::parse("[2938, 102]"));
+}
+
+// 22 713 216 are published for all-MiniLM-L6-v2; its pooler, 384 x 384 and 384, is left out of mini.
+TEST(Parameters, AreAsManyAsPublished) {
+    EXPECT_EQ(countParameters(*typed("mini", text).model).total(), 22713216 - 384 * 384 - 384);
+}
+
+// Every number of a file is counted once, and no other: nothing in these files is left unread.
+TEST(Parameters, OfAFolderAreTheNumbersOfItsFiles) {
+    for (const char* family : {"bert", "distilbert", "electra", "gpt2", "gpt-neox", "llama", "mistral", "qwen2"}) {
+        const std::string folder = std::string("reference/") + family;
+        HEADSCOPE_NEEDS_SHARED_DATA(folder);
+        const std::string path = sharedData(folder).string();
+        std::int64_t numbers = 0;
+        for (const TensorEntry& entry : openFolderTensors(path)->entries())
+            numbers += entry.count;
+        EXPECT_EQ(countParameters(*modelOfIds(path)).total(), numbers) << family;
+    }
+}
+
+} // namespace
+} // namespace headscope

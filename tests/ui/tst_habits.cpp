@@ -1,0 +1,456 @@
+// What people do with any program, and expect to work in this one: drop a file, open, save, print, answer the question
+// about unsaved edits, find the window as they left it, type numbers as their country writes them, lose nothing in a
+// crash. Every test states a law.
+#include "core/attention/head_stages.h"
+#include "ui/autosave.h"
+#include "ui/copying.h"
+#include "ui/document_session.h"
+#include "ui/main_window.h"
+#include "ui/screenshot.h"
+#include "ui/stage_text.h"
+#include "ui/theme.h"
+#include "ui/widgets/cell_menu.h"
+#include "ui/widgets/head_grid.h"
+#include "ui/widgets/heatmap_panel.h"
+#include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/stage_panel.h"
+#include "ui/widgets/status_line.h"
+#include "ui/widgets/view_controls.h"
+
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QInputDialog>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPrinter>
+#include <QPushButton>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+#include <QUrl>
+
+#include <memory>
+
+using namespace headscope;
+
+namespace {
+
+constexpr float minusInfinity = -std::numeric_limits<float>::infinity();
+
+Document documentOf(const QString& text, const std::string& model = "toy") {
+    ScenarioRequest request;
+    request.source.name = model;
+    request.text = toUtf8(text);
+    return {makeScenario(std::move(request)), View()};
+}
+
+std::unique_ptr<MainWindow> shownWindow(Document document, bool remembers = false) {
+    auto window = std::make_unique<MainWindow>(std::move(document), remembers);
+    window->show();
+    waitUntilSettled();
+    return window;
+}
+
+void drop(MainWindow& window, const QMimeData& data) {
+    QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent event(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &event);
+    waitUntilSettled();
+}
+
+void dropFile(MainWindow& window, const QString& path) {
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path)});
+    drop(window, data);
+}
+
+QString writeFile(const QTemporaryDir& folder, const QString& name, const QByteArray& bytes) {
+    QFile file(folder.filePath(name));
+    if (file.open(QIODevice::WriteOnly))
+        file.write(bytes);
+    return file.fileName();
+}
+
+// Answers the modal dialog that the next call opens.
+template<class Dialog, class Answer>
+void whenAsked(Answer answer) {
+    QTimer::singleShot(50, [answer] {
+        auto* dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget());
+        QVERIFY(dialog);
+        answer(*dialog);
+    });
+}
+
+void typeNext(const QString& text) {
+    whenAsked<QInputDialog>([text](QInputDialog& dialog) {
+        dialog.setTextValue(text);
+        dialog.accept();
+    });
+}
+
+void answerNext(QMessageBox::StandardButton button) {
+    whenAsked<QMessageBox>([button](QMessageBox& box) { QTest::mouseClick(box.button(button), Qt::LeftButton); });
+}
+
+void chooseFileNext(const QString& path) {
+    whenAsked<QFileDialog>([path](QFileDialog& dialog) {
+        auto* name = dialog.findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
+        QVERIFY(name);
+        name->setText(path);
+        QTest::keyClick(name, Qt::Key_Return);
+    });
+}
+
+// The action of a menu by its beginning, as the user reads it.
+void choose(QWidget& owner, const QString& begins) {
+    for (QAction* action : owner.findChildren<QAction*>())
+        if (action->text().remove(u'&').startsWith(begins))
+            return action->trigger();
+    QFAIL(qPrintable(QStringLiteral("no action ") + begins));
+}
+
+float weightAt(MainWindow& window, int row, int col) {
+    return (*stageMatrix(*window.workspace().trace(), LayerIndex{0}, HeadIndex{0}, Stage::Weights))(row, col);
+}
+
+} // namespace
+
+class TestHabits : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase() {
+        QApplication::setOrganizationName(QStringLiteral("Headscope"));
+        QApplication::setApplicationName(QStringLiteral("habits"));
+        QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+        applyTheme(makeTheme(false, false));
+    }
+    void init() { QSettings().clear(); }
+    void cleanup() { QLocale::setDefault(QLocale::c()); }
+
+    // --- at first sight
+
+    void theFirstResultPinsTheStrongestCell() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three four")));
+        const SharedMatrix weights =
+            stageMatrix(*window->workspace().trace(), LayerIndex{0}, HeadIndex{0}, Stage::Weights);
+        QVERIFY(window->workspace().view().cell);
+        const CellRef cell = *window->workspace().view().cell;
+        for (int r = 0; r < weights->rows(); ++r)
+            for (int c = 1; c < weights->cols(); ++c)
+                QVERIFY(r == c || (*weights)(r, c) <= (*weights)(cell.row, cell.col));
+    }
+
+    void theStrongestCellFollowsTheTextUntilOneIsChosen() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three"), "patterns"));
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{2, 1})); // "previous token", off the first key
+        window->sentenceBar().setText(QStringLiteral("one"));
+        waitUntilSettled();
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{0, 0}));
+        window->sentenceBar().setText(QStringLiteral("one two three four"));
+        waitUntilSettled();
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{2, 1}));
+        View view = window->workspace().view();
+        view.cell = CellRef{1, 1};
+        window->workspace().setView(view);
+        window->sentenceBar().setText(QStringLiteral("one two three four five"));
+        waitUntilSettled();
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{1, 1}));
+    }
+
+    void whatTheUserUnpinnedStaysUnpinned() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three four")));
+        View view = window->workspace().view();
+        view.cell.reset();
+        window->workspace().setView(view);
+        window->sentenceBar().setText(QStringLiteral("five six seven"));
+        waitUntilSettled();
+        QVERIFY(!window->workspace().view().cell);
+    }
+
+    // --- dropping
+
+    void aDroppedTextBecomesTheSentence() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        QMimeData data;
+        data.setText(QStringLiteral("three four\nfive"));
+        drop(*window, data);
+        QCOMPARE(window->workspace().scenario().query.source, std::string("three four five"));
+        QCOMPARE(window->workspace().undoStack()->undoText(), QStringLiteral("Drop a text"));
+    }
+
+    void aDroppedTextFileIsReadAsUtf8() {
+        const QTemporaryDir folder;
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        dropFile(*window, writeFile(folder, QStringLiteral("a.txt"), "caf\xc3\xa9 noir\n"));
+        QCOMPARE(fromUtf8(window->workspace().scenario().query.source), QStringLiteral("café noir"));
+    }
+
+    void aDroppedScenarioIsOpened() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.headscope"));
+        saveScenario(documentOf(QStringLiteral("from a file")), toUtf8(path));
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        dropFile(*window, path);
+        QCOMPARE(window->workspace().trace()->scenario.queries(), 3);
+        QCOMPARE(window->session().displayName(), QStringLiteral("a.headscope"));
+    }
+
+    void aDroppedFileThatIsNoneIsRefusedInOneSentence_data() {
+        QTest::addColumn<QString>("name");
+        for (const char* name : {"a.headscope", "a.safetensors", "a.npz"})
+            QTest::newRow(name) << QString::fromLatin1(name);
+    }
+    void aDroppedFileThatIsNoneIsRefusedInOneSentence() {
+        QFETCH(const QString, name);
+        const QTemporaryDir folder;
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        dropFile(*window, writeFile(folder, name, "this is no such file"));
+        QVERIFY2(window->messages().sentence().contains(name), qPrintable(window->messages().sentence()));
+        QCOMPARE(window->workspace().trace()->scenario.queries(), 2);
+    }
+
+    void theSentenceFieldDoesNotSwallowADroppedFile() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        for (const QLineEdit* field : window->sentenceBar().findChildren<QLineEdit*>())
+            QVERIFY(!field->acceptDrops());
+    }
+
+    // --- files
+
+    void savingAndOpeningByDialogKeepsEverything() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("kept.headscope"));
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three")));
+        setMaskCell(window->workspace(), {1, 2}, false);
+        waitUntilSettled();
+        chooseFileNext(folder.filePath(QStringLiteral("kept"))); // the suffix is added
+        choose(*window, QStringLiteral("Save as"));
+        QVERIFY(QFile::exists(path));
+        QVERIFY(!window->session().unsaved());
+        const auto other = shownWindow(documentOf(QStringLiteral("another")));
+        chooseFileNext(path);
+        choose(*other, QStringLiteral("Open…"));
+        waitUntilSettled();
+        QCOMPARE(weightAt(*other, 1, 2), 0.0F);
+    }
+
+    void theLastFilesAreOfferedNewestFirst() {
+        const QTemporaryDir folder;
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        for (const char* name : {"first.headscope", "second.headscope"})
+            QVERIFY(window->session().saveTo(folder.filePath(QString::fromLatin1(name))));
+        QMenu menu;
+        window->session().fillRecentMenu(&menu);
+        QCOMPARE(menu.actions().at(0)->text(), QStringLiteral("second.headscope"));
+        QCOMPARE(menu.actions().at(1)->text(), QStringLiteral("first.headscope"));
+        menu.actions().at(1)->trigger();
+        waitUntilSettled();
+        QCOMPARE(window->session().displayName(), QStringLiteral("first.headscope"));
+    }
+
+    void closingWithUnsavedEditsAsks() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        setMaskCell(window->workspace(), {0, 1}, false);
+        answerNext(QMessageBox::Cancel);
+        QVERIFY(!window->close());
+        QVERIFY(window->isVisible());
+        answerNext(QMessageBox::Discard);
+        QVERIFY(window->close());
+    }
+
+    void savingInTheQuestionSaves() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.headscope"));
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        QVERIFY(window->session().saveTo(path));
+        setMaskCell(window->workspace(), {0, 1}, false);
+        answerNext(QMessageBox::Save);
+        QVERIFY(window->close());
+        QCOMPARE(openScenario(toUtf8(path)).scenario.interventions.size(), std::size_t{1});
+    }
+
+    void nothingChangedNothingAsked() { QVERIFY(shownWindow(documentOf(QStringLiteral("one two")))->close()); }
+
+    void theLayoutIsAsItWasLeft() {
+        {
+            const auto window = shownWindow(documentOf(QStringLiteral("one two")), true);
+            window->resize(1200, 800);
+            window->findChild<QDockWidget*>(QStringLiteral("found"))->hide();
+            waitUntilSettled();
+            QVERIFY(window->close());
+        }
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")), true);
+        QCOMPARE(window->size(), QSize(1200, 800));
+        QVERIFY(!window->findChild<QDockWidget*>(QStringLiteral("found"))->isVisible());
+        choose(*window, QStringLiteral("Reset the layout"));
+        QVERIFY(window->findChild<QDockWidget*>(QStringLiteral("found"))->isVisible());
+    }
+
+    void aPrintedFigureIsAPdfWithItsTokensAsText() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("print.pdf"));
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three")));
+        QPrinter printer(QPrinter::ScreenResolution);
+        printer.setOutputFormat(QPrinter::PdfFormat);
+        printer.setOutputFileName(path);
+        printFigure(window->workspace(), printer);
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray bytes = file.readAll();
+        QVERIFY(bytes.startsWith("%PDF-"));
+        QVERIFY(bytes.contains("/Font"));
+        QVERIFY(!bytes.contains("DCTDecode")); // no lossy picture
+    }
+
+    // --- a crash
+
+    void whatACrashLeavesIsFoundAndWhatRunsIsNot() {
+        const QTemporaryDir folder;
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        Autosave autosave(window->workspace(), folder.path());
+        autosave.saveNow();
+        QVERIFY(!QFile::exists(autosave.path())); // nothing is unsaved
+        setMaskCell(window->workspace(), {0, 1}, false);
+        autosave.saveNow();
+        QVERIFY(QFile::exists(autosave.path()));
+        QVERIFY(Autosave::leftBehind(folder.path()).isEmpty()); // this program runs
+        const QString left = folder.filePath(QStringLiteral("of-a-crash.headscope"));
+        QVERIFY(QFile::copy(autosave.path(), left));
+        QCOMPARE(Autosave::leftBehind(folder.path()), QStringList{left});
+        QVERIFY(window->session().saveTo(folder.filePath(QStringLiteral("a.headscope_"))));
+        QVERIFY(!QFile::exists(autosave.path())); // saved: no need for it
+    }
+
+    void recoveredWorkIsAnUnsavedChange() {
+        const QTemporaryDir folder;
+        saveScenario(documentOf(QStringLiteral("nearly lost")), toUtf8(folder.filePath(QStringLiteral("1.headscope"))));
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three")));
+        answerNext(QMessageBox::Open);
+        window->session().offerRecovery(folder.path());
+        waitUntilSettled();
+        QCOMPARE(window->workspace().scenario().query.source, std::string("nearly lost"));
+        QVERIFY(window->session().unsaved());
+        QVERIFY(Autosave::leftBehind(folder.path()).isEmpty());
+    }
+
+    // --- numbers and menus
+
+    void typedNumbersFollowTheLocaleThenThePoint_data() {
+        QTest::addColumn<QString>("locale");
+        QTest::addColumn<QString>("typed");
+        QTest::addColumn<bool>("taken");
+        QTest::newRow("German comma") << "de_DE"
+                                      << "0,25" << true;
+        QTest::newRow("German point") << "de_DE"
+                                      << "0.25" << true;
+        QTest::newRow("English point") << "en_US"
+                                       << "0.25" << true;
+        QTest::newRow("English group mark") << "en_US"
+                                            << "0,25" << false;
+        QTest::newRow("no number") << "C"
+                                   << "much" << false;
+    }
+    void typedNumbersFollowTheLocaleThenThePoint() {
+        QFETCH(const QString, locale);
+        QFETCH(const QString, typed);
+        QFETCH(const bool, taken);
+        QLocale::setDefault(QLocale(locale));
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        ViewControls& controls = *window->stagePanel().controls();
+        typeNext(typed);
+        choose(controls, QStringLiteral("a number"));
+        const Scale& scale = window->workspace().scenario().scale;
+        QCOMPARE(scale.kind == Scale::Kind::Number, taken);
+        QVERIFY(!taken || scale.number == 0.25);
+        QCOMPARE(window->messages().sentence().isEmpty(), taken);
+    }
+
+    void rangeAndCurveTakeADecimalComma() {
+        QLocale::setDefault(QLocale(QStringLiteral("de_DE")));
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        ViewControls& controls = *window->stagePanel().controls();
+        typeNext(QStringLiteral("0,2:0,8"));
+        choose(controls, QStringLiteral("fixed"));
+        QCOMPARE(window->workspace().view().range, parseRange("0.2:0.8"));
+        typeNext(QStringLiteral("gamma:0,7"));
+        for (QAction* action : controls.findChildren<QAction*>())
+            if (action->text() == QStringLiteral("other…")) {
+                action->trigger();
+                break;
+            }
+        QCOMPARE(window->workspace().view().curve, parseCurve("gamma:0.7"));
+    }
+
+    void aMaskIsReadFromAFileThroughTheMenu() {
+        const QTemporaryDir folder;
+        const QString path = writeFile(folder, QStringLiteral("mask.csv"), "1,0\n1,1\n");
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        chooseFileNext(path);
+        choose(*window->stagePanel().controls(), QStringLiteral("from a file"));
+        waitUntilSettled();
+        QCOMPARE(weightAt(*window, 0, 1), 0.0F);
+        QVERIFY(weightAt(*window, 1, 0) > 0);
+        QCOMPARE(window->workspace().undoStack()->undoText(), QStringLiteral("Mask from a file"));
+    }
+
+    // --- one cell
+
+    void aScoreSetByHandIsANamedStep() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        const float before = weightAt(*window, 0, 1);
+        setScore(window->workspace(), {0, 1}, 50);
+        waitUntilSettled();
+        QVERIFY(weightAt(*window, 0, 1) > 0.99F);
+        QCOMPARE(window->workspace().undoStack()->undoText(), QStringLiteral("Set score one → two of L0 H0 to 50"));
+        window->workspace().undoStack()->undo();
+        waitUntilSettled();
+        QCOMPARE(weightAt(*window, 0, 1), before);
+    }
+
+    void aCellIsClosedOpenedAndRestored() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        Workspace& workspace = window->workspace();
+        const float before = weightAt(*window, 0, 1);
+        setMaskCell(workspace, {0, 1}, false);
+        QCOMPARE(workspace.undoStack()->undoText(), QStringLiteral("Close one → two in the mask"));
+        waitUntilSettled();
+        QCOMPARE(weightAt(*window, 0, 1), 0.0F);
+        QCOMPARE(workspace.scenario().interventions.front().value, minusInfinity);
+        setMaskCell(workspace, {0, 1}, true);
+        QCOMPARE(workspace.scenario().interventions.size(), std::size_t{1}); // one opinion per cell
+        restoreCell(workspace, {0, 1});
+        QVERIFY(!isSetByHand(workspace, {0, 1}));
+        waitUntilSettled();
+        QCOMPARE(weightAt(*window, 0, 1), before);
+    }
+
+    void theContextMenuOfACellActsOnIt() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        HeatmapView* view = window->stagePanel().heatmap()->view();
+        const QPoint place = view->cellCentre({1, 0}).toPoint();
+        QTimer::singleShot(50, [] {
+            auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+            QVERIFY(menu);
+            for (QAction* action : menu->actions())
+                if (action->text().startsWith(QStringLiteral("Close this cell")))
+                    action->trigger();
+            menu->close();
+        });
+        QWidget* under = view->childAt(place);
+        QContextMenuEvent event(QContextMenuEvent::Mouse, under->mapFrom(view, place), view->mapToGlobal(place));
+        QApplication::sendEvent(under, &event);
+        waitUntilSettled();
+        QCOMPARE(weightAt(*window, 1, 0), 0.0F);
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{1, 0}));
+    }
+};
+
+QTEST_MAIN(TestHabits)
+#include "tst_habits.moc"
