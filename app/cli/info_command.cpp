@@ -214,6 +214,50 @@ Json entriesJson(const TensorFile& file) {
     return list;
 }
 
+// What a GGUF file says beside its tensors. Of a list (a vocabulary) the length. Null for other files.
+Json metadataJson(const TensorFile& file) {
+    const auto* gguf = dynamic_cast<const GgufFile*>(&file);
+    if (!gguf)
+        return nullptr;
+    Json out = Json::object();
+    const auto read = [&](const std::string& key) -> Json {
+        try {
+            return *gguf->text(key);
+        } catch (const LoadError&) { // no text: a number or a list
+        }
+        try {
+            return *gguf->number(key);
+        } catch (const LoadError&) {
+        }
+        try {
+            return {{"count", gguf->numbers(key).size()}};
+        } catch (const LoadError&) {
+            return {{"count", gguf->texts(key).size()}};
+        }
+    };
+    for (const std::string& key : gguf->keys())
+        out[key] = read(key);
+    return out;
+}
+
+void printMetadata(std::ostream& out, const TensorFile& file) {
+    const Json metadata = metadataJson(file);
+    if (metadata.empty())
+        return;
+    constexpr std::size_t longest = 60;
+    Table table({"metadata", "value"});
+    for (const auto& [key, value] : metadata.items()) {
+        std::string text = value.is_object()   ? "a list of " + value["count"].dump()
+                           : value.is_number() ? shortest(value.get<double>())
+                                               : oneLine(value);
+        if (value.is_string() && text.size() > longest)
+            text = "a text of " + grouped(static_cast<std::int64_t>(value.get_ref<const std::string&>().size())) +
+                   " bytes";
+        table.row({visible(key), visible(text)});
+    }
+    table.print(out, "  ");
+}
+
 // A well-formed container that is no model: everything that is in it, and why.
 void describeContainer(std::ostream& out, const TensorFile& file, const std::string& why, bool json) {
     if (json) {
@@ -221,12 +265,14 @@ void describeContainer(std::ostream& out, const TensorFile& file, const std::str
                         {"path", file.path()},
                         {"format", file.format()},
                         {"why_no_model", why},
+                        {"metadata", metadataJson(file)},
                         {"entries", entriesJson(file)}})
             << "\n";
         return;
     }
     const std::size_t count = file.entries().size();
     out << file.path() << ": " << file.format() << " with " << count << (count == 1 ? " array" : " arrays") << "\n";
+    printMetadata(out, file);
     printEntries(out, file);
     out << "no model: " << why << "\n";
 }
@@ -276,8 +322,10 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
         json["cost"]["n"] = n;
         if (cost.headCounts)
             json["cost"]["one_head"] = costJson(cost.headCounts->one);
-        if (file)
+        if (file) {
+            json["metadata"] = metadataJson(*file);
             json["entries"] = entriesJson(*file);
+        }
         if (!comparisons.empty())
             json["printed"] = comparisonsJson(comparisons);
         streams.out << oneLine(json) << "\n";
@@ -287,6 +335,7 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
     printCost(streams.out, cost, model.config(), n);
     if (file) {
         streams.out << "\n" << file->format() << " file\n";
+        printMetadata(streams.out, *file);
         printEntries(streams.out, *file);
     }
     if (!comparisons.empty())

@@ -28,7 +28,8 @@ struct DumpOptions {
     View view;           // goes into the embedded scenario
 };
 
-// Throws InputError when logits are asked for and there is no output layer: before computing, for those who can wait.
+// Throws InputError when logits are asked for and the model has no output layer. dumpArrays asks it too; a caller that
+// asks before tracing refuses at once.
 void requireOutputLayer(const Scenario& scenario, const DumpOptions& options);
 
 // Names and shapes as in the file contract. Under a class rule also right.* and difference.* of every token-by-token

@@ -325,6 +325,8 @@ TEST_F(Trained, InfoOfAGgufFileIsEveryEntryAndTheModel) {
     const Json qwen = jsonOf({"info", sharedData("reference/gguf/qwen2-k-quants.gguf").string()});
     EXPECT_EQ(qwen["kind"], "model");
     EXPECT_EQ(qwen["family"], "qwen2");
+    EXPECT_EQ(qwen["metadata"]["qwen2.block_count"], qwen["layers"].get<double>());
+    EXPECT_EQ(qwen["metadata"]["tokenizer.ggml.tokens"]["count"], qwen["vocabulary"]);
     std::set<std::string> types;
     for (const Json& entry : qwen["entries"])
         types.insert(entry["type"].get<std::string>());
