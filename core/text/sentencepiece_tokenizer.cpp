@@ -14,7 +14,7 @@
 
 // Exported by the library, but in none of its installed headers; absent in builds that log otherwise.
 namespace sentencepiece::logging {
-__attribute__((weak)) void SetMinLogLevel(int level);
+__attribute__((weak)) void SetMinLogLevel(int level); // NOLINT(readability-identifier-naming): the library's
 }
 
 namespace headscope {
