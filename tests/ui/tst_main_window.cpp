@@ -70,7 +70,8 @@ private slots:
     void firstWindowShowsTheFirstExampleWithAPinnedCell() {
         const auto window = shownWindow(firstDocument());
         QVERIFY(window->workspace().trace());
-        QCOMPARE(window->workspace().trace()->scenario.queries(), 6);
+        QCOMPARE(window->workspace().scenario().query.source, std::string("The cat sat on the mat"));
+        QCOMPARE(window->workspace().trace()->scenario.source.name, std::string(defaultModelName()));
         QVERIFY(window->workspace().view().cell.has_value());
     }
 
@@ -238,7 +239,7 @@ private slots:
         QCOMPARE(window->workspace().trace()->config().family, std::string("toy"));
         window->workspace().undoStack()->undo();
         waitUntilSettled();
-        QCOMPARE(window->workspace().trace()->config().family, std::string("patterns"));
+        QCOMPARE(window->workspace().trace()->config().name, std::string(defaultModelName()));
     }
 
     void theCommandOfAViewNamesWhatIsShown() {
@@ -253,7 +254,7 @@ private slots:
     }
 
     void aTableIsCopiedWithLabelsAndEveryDigit() {
-        const auto window = shownWindow(firstDocument());
+        const auto window = shownWindow(documentOf(QStringLiteral("The cat sat on the mat")));
         const QStringList lines = tableText(window->workspace()).split(u'\n', Qt::SkipEmptyParts);
         QCOMPARE(lines.size(), 7);
         QCOMPARE(lines[0].split(u'\t')[2], QStringLiteral("cat"));

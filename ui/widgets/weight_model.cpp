@@ -15,6 +15,8 @@ static int columnsOf(const WeightBlock& block) {
 }
 
 void WeightModel::setBlocks(std::vector<WeightBlock> blocks) {
+    if (blocks == m_blocks)
+        return; // a number that is being typed stays
     const auto sameShape = [](const WeightBlock& a, const WeightBlock& b) {
         return rowsOf(a) == rowsOf(b) && columnsOf(a) == columnsOf(b) && a.rowNames == b.rowNames;
     };
