@@ -120,7 +120,6 @@ struct TensorId {
 // W_K, W_V and their biases: columns of its KV head, W_O: rows of the head. b_O belongs to no head: all of it.
 struct TensorBand {
     int rowBegin = 0, rowEnd = 0, colBegin = 0, colEnd = 0;
-    bool operator==(const TensorBand&) const = default;
 };
 TensorBand headBandOf(const ModelConfig& config, WeightKind kind, HeadIndex head);
 
