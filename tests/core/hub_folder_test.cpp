@@ -153,7 +153,8 @@ TEST(Parameters, OfAFolderAreTheNumbersOfItsFiles) {
         HEADSCOPE_NEEDS_SHARED_DATA(folder);
         const std::string path = sharedData(folder).string();
         std::int64_t numbers = 0;
-        for (const TensorEntry& entry : openFolderTensors(path)->entries())
+        const auto tensors = openFolderTensors(path); // outlives the loop over its entries
+        for (const TensorEntry& entry : tensors->entries())
             numbers += entry.count;
         EXPECT_EQ(countParameters(*modelOfIds(path)).total(), numbers) << family;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace headscope {
 
@@ -15,7 +16,12 @@ static int columnsOf(const WeightBlock& block) {
 }
 
 void WeightModel::setBlocks(std::vector<WeightBlock> blocks) {
-    if (blocks == m_blocks)
+    const auto unchanged = [](const WeightBlock& a, const WeightBlock& b) { // matrices by identity
+        return a.values == b.values && a.original == b.original && a.rowNames == b.rowNames &&
+               std::tie(a.band.rowBegin, a.band.rowEnd, a.band.colBegin, a.band.colEnd) ==
+                   std::tie(b.band.rowBegin, b.band.rowEnd, b.band.colBegin, b.band.colEnd);
+    };
+    if (std::ranges::equal(m_blocks, blocks, unchanged))
         return; // a number that is being typed stays
     const auto sameShape = [](const WeightBlock& a, const WeightBlock& b) {
         return rowsOf(a) == rowsOf(b) && columnsOf(a) == columnsOf(b) && a.rowNames == b.rowNames;

@@ -18,7 +18,6 @@ struct WeightBlock {
     SharedMatrix original; // as opened; equal shape
     TensorBand band;       // the window
     QStringList rowNames;  // one per row of the band, or empty: indices
-    bool operator==(const WeightBlock&) const = default; // matrices by identity
 };
 
 class WeightModel : public QAbstractTableModel {
