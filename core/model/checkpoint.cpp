@@ -374,6 +374,18 @@ private:
 
 } // namespace
 
+// Options that change the attention and are not computed here: refused by name, never passed over.
+static void refuseUnread(const json& j, const std::string& file) {
+    if (const auto it = j.find("position_embedding_type"); it != j.end() && *it != "absolute" && !it->is_null())
+        throw LoadError(file, "position_embedding_type", "\"absolute\"", it->dump().substr(0, 80));
+    for (const char* name : {"attn_logit_softcapping", "final_logit_softcapping"})
+        if (const auto it = j.find(name); it != j.end() && !it->is_null())
+            throw LoadError(file, name, "none", it->dump().substr(0, 80));
+    const bool encoder = j.value("model_type", json()) == "bert" || j.value("model_type", json()) == "roberta";
+    if (const auto it = j.find("is_decoder"); encoder && it != j.end() && *it == true)
+        throw LoadError(file, "is_decoder", "false: an encoder", "true");
+}
+
 CheckpointConfig parseConfigJson(std::string_view text, const std::string& file) {
     const json j = json::parse(text, nullptr, false);
     if (!j.is_object())
@@ -393,19 +405,27 @@ CheckpointConfig parseConfigJson(std::string_view text, const std::string& file)
     for (const char* name : {"hidden_act", "activation_function", "activation"})
         if (const auto it = j.find(name); it != j.end() && it->is_string())
             c.strings["activation"] = it->get<std::string>();
-    if (const auto it = j.find("rope_scaling"); it != j.end() && it->is_object()) {
+    refuseUnread(j, file);
+    // Newer configs keep theta and the scaling together in "rope_parameters".
+    const char* const scaling = j.contains("rope_parameters") ? "rope_parameters" : "rope_scaling";
+    if (const auto it = j.find(scaling); it != j.end() && it->is_object()) {
         const auto number = [&](const char* meaning, double otherwise) {
             return c.numbers.contains(meaning) ? c.numbers[meaning] : otherwise;
         };
+        if (const auto theta = it->find("rope_theta"); theta != it->end() && theta->is_number())
+            c.numbers["rope_theta"] = theta->get<double>();
         const double headDim =
             number("head_dim", number("heads", 0) > 0 ? number("d_model", 0) / number("heads", 1) : 0);
         const int dims = static_cast<int>(std::clamp(headDim * number("rope_share", 1), 0.0, 65536.0));
         try {
             c.ropeFrequencyFactors = frequencyFactors(*it, dims, number("rope_theta", 10000), file);
         } catch (const json::exception&) {
-            throw LoadError(file, "rope_scaling", "numbers", "something else");
+            throw LoadError(file, scaling, "numbers", "something else");
         }
     }
+    for (const char* meaning : {"rope_theta", "norm_epsilon"})
+        if (const auto it = c.numbers.find(meaning); it != c.numbers.end() && !(it->second > 0))
+            throw LoadError(file, meaning, "a number above 0", std::to_string(it->second));
     return c;
 }
 
