@@ -11,6 +11,8 @@
 #include <QProgressBar>
 #include <QToolButton>
 
+#include <algorithm>
+
 namespace headscope {
 
 static constexpr int patienceMilliseconds = 300;
@@ -77,6 +79,12 @@ static QString rowSums(const Survey& survey) {
         return StatusLine::tr("row sums not surveyed: long text");
     constexpr double closeEnough = 1e-4;
     const double worst = survey.worstRowSum();
+    const std::vector<bool>& emptyRows = survey.trace->layer(LayerIndex{0}).emptyRows; // the same in every layer
+    const auto empty = std::ranges::count(emptyRows, true);
+    if (empty == static_cast<std::ptrdiff_t>(emptyRows.size()))
+        return StatusLine::tr("every row is fully masked: all weights are 0");
+    if (worst <= closeEnough && empty > 0)
+        return StatusLine::tr("open rows sum to 1 (worst %1), %2 fully masked").arg(worst, 0, 'g', 2).arg(empty);
     if (worst <= closeEnough)
         return StatusLine::tr("every row sums to 1 (worst %1)").arg(worst, 0, 'g', 2);
     double least = 1;
