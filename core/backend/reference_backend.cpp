@@ -50,11 +50,11 @@ bool softmax(int count, const Get& logit, const Open& isOpen, const Set& set, do
 
 class ReferenceBackend final : public Backend {
 public:
-    std::string name() const override { return "cpu"; }
+    std::string name() const override { return "reference"; }
     std::string description() const override { return "CPU reference (Eigen, sums in double, one thread)"; }
 
-    Matrix linear(MatrixView x, MatrixView w, const Matrix* bias) const override {
-        return headscope::linear(x, w, bias);
+    void linearInto(MatrixView x, const Weights& w, const Matrix* bias, MatrixWindow out) const override {
+        copyInto(headscope::linear(x, w.view, bias), out);
     }
 
     HeadRows attend(const HeadProblem& p, int begin, int end, HeadWanted wanted) const override {
@@ -80,8 +80,8 @@ public:
                 float s = scores(i - begin, j) * p.scale;
                 if (p.alibiSlope != 0.0F)
                     s -= p.alibiSlope * static_cast<float>(std::abs(i - j));
-                if (p.positionBias)
-                    s += (*p.positionBias)(i, j);
+                if (!p.relativeBias.empty())
+                    s += p.relativeBias[static_cast<std::size_t>(j - i + p.q.rows - 1)];
                 scaled(i - begin, j) = s;
             }
 
