@@ -286,6 +286,8 @@ void MainWindow::createModelMenu() {
         tr("A checkpoint (GGUF, hub folder) or an attention module as saved from PyTorch"),
         [this] { m_session->openByDialog(); });
     menu->addSeparator();
+    add(menu, tr("Compute &again"), QKeySequence(Qt::Key_F9), tr("After Stop, or after a failure"),
+        [this] { m_workspace->compute(); });
     add(menu, tr("Stop &computing"), QKeySequence(Qt::CTRL | Qt::Key_Period), tr("The last result stays"),
         [this] { m_workspace->cancel(); });
 }

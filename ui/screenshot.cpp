@@ -7,6 +7,7 @@
 #include "ui/theme.h"
 #include "ui/widgets/figure_widget.h"
 #include "ui/widgets/heatmap_view.h"
+#include "ui/widgets/walk_view.h"
 
 #include <QApplication>
 #include <QBuffer>
@@ -41,6 +42,8 @@ void waitUntilSettled() {
 static void refine(QWidget& window, double scaleFactor) {
     for (FigureWidget* figure : window.findChildren<FigureWidget*>())
         figure->setPictureRatio(scaleFactor);
+    for (WalkView* walk : window.findChildren<WalkView*>())
+        walk->setPictureRatio(scaleFactor);
     for (QCustomPlot* plot : window.findChildren<QCustomPlot*>())
         plot->setBufferDevicePixelRatio(scaleFactor);
 }

@@ -36,7 +36,8 @@ public:
     // so that the inspector and the tokens have something to say.
     void reset(Scenario scenario, View view = {});
     void setView(View view); // clamps to what the model has; no undo
-    void cancel();           // stops computing; the last trace stays
+    void compute();          // again: after a cancel or a failure
+    void cancel();           // stops computing; the last trace stays, and failed() says so
 
     // The trace's matrix of a stage for one head; the last few are kept. Null before the first result and for what the
     // trace does not have.

@@ -226,12 +226,14 @@ void Builder::scaled() {
         isRoot ? QStringLiteral("÷ √%1").arg(m_config.dK) : QStringLiteral("× %1").arg(QString::number(factor, 'g', 3));
     const HeadInputs in = headInputs(m_trace.scenario, m_trace.mask, m_trace.layer(m_view.layer), m_view.layer, m_head);
     QString before = by + QStringLiteral(" =");
-    if (in.problem.alibiSlope != 0.0F || in.problem.positionBias) {
+    if (in.problem.alibiSlope != 0.0F || !in.problem.relativeBias.empty()) {
         const int n = m_trace.scenario.queries(), m = m_trace.scenario.keys();
         Matrix added(n, m);
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < m; ++j)
-                added(i, j) = (in.problem.positionBias ? (*in.problem.positionBias)(i, j) : 0.0F) -
+                added(i, j) = (in.problem.relativeBias.empty()
+                                   ? 0.0F
+                                   : in.problem.relativeBias[static_cast<std::size_t>(j - i + n - 1)]) -
                               in.problem.alibiSlope * static_cast<float>(std::abs(i - j));
         other(share(std::move(added)), tokens(Stage::Scaled, true, n), tokens(Stage::Scaled, false, m),
               QStringLiteral("position bias"), m_row, m_col, by + QStringLiteral(" +"));
@@ -298,12 +300,15 @@ void Builder::norms() {
     const TensorBand band = headBandOf(m_config, WeightKind::WO, m_head);
     if (wO && !has(m_trace.scenario.rules, Rule::NoOutputProjection) &&
         !m_trace.scenario.headIsOff(m_view.layer, m_head)) {
-        const Matrix moved = m_trace.backend->linear(*v, MatrixView(*wO).rowRange(band.rowBegin, band.rowEnd), nullptr);
-        Matrix lengths(1, moved.rows());
-        for (int j = 0; j < moved.rows(); ++j) {
+        Matrix lengths(1, v->rows());
+        for (int j = 0; j < v->rows(); ++j) {
             double squares = 0;
-            for (const float x : moved.row(j))
-                squares += static_cast<double>(x) * static_cast<double>(x);
+            for (int c = 0; c < wO->cols(); ++c) {
+                double moved = 0;
+                for (int d = 0; d < v->cols(); ++d)
+                    moved += static_cast<double>((*v)(j, d)) * static_cast<double>((*wO)(band.rowBegin + d, c));
+                squares += moved * moved;
+            }
             lengths(0, j) = static_cast<float>(std::sqrt(squares));
         }
         other(share(std::move(lengths)), {}, tokens(Stage::Weights, false, v->rows()), QStringLiteral("||v_j W_O[h]||"),

@@ -72,7 +72,8 @@ std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
             taken += m_places[i].room.left;
         if (m_width - taken < 3.0 * static_cast<double>(own.size()) || height - top < 8)
             return std::nullopt;
-        // The same row stands at the same height in every matrix; cells of queries by keys are square where they may be.
+        // The same row stands at the same height in every matrix; cells of queries by keys are square where they may
+        // be.
         double square = 0;
         for (const std::size_t i : own) {
             const Panel& panel = m_walk.matrices[i].panel;
