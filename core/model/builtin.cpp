@@ -1,8 +1,10 @@
 #include "core/model/builtin.h"
 
 #include "core/model/attention_module.h"
+#include "core/model/captured_attention.h"
 #include "core/model/checkpoint.h"
 #include "core/model/embedded.h"
+#include "core/model/mapped_file.h"
 #include "core/tensor/errors.h"
 
 #include <filesystem>
@@ -41,13 +43,16 @@ OpenedModel openModel(ModelSource source) {
         std::string names;
         for (const BuiltinModel& m : builtinModels())
             names += m.name + ", ";
-        throw InputError("the model '" + source.name + "' is unknown: expected " + names + "or the path of a file");
+        throw InputError("the model '" + printable(source.name) + "' is unknown: expected " + names +
+                         "or the path of a file");
     }
     if (std::filesystem::is_directory(source.name))
         return openFolder(std::move(source));
     const auto file = openTensorFile(source.name);
     if (const auto gguf = std::dynamic_pointer_cast<const GgufFile>(file))
         return openGguf(std::move(source), *gguf);
+    if (holdsCapturedAttention(*file))
+        return openCapturedAttention(std::move(source), *file);
     try {
         return openAttentionModule(source, *file);
     } catch (const LoadError& e) {

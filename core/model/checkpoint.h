@@ -38,7 +38,7 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder);
 std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file);
 
 // What a scenario file knows a checkpoint by: sha256 of the file; of a folder's model.safetensors; of its shards' sums,
-// in the order of their names. Throws LoadError.
+// in the order of their names. Kept as long as the files' sizes and times stay. Throws LoadError.
 std::string checkpointSha256(const std::string& path);
 
 // source.name: a folder with config.json, or a GGUF file that `gguf` has read. Throws LoadError.

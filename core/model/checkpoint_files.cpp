@@ -9,10 +9,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <set>
 #include <unordered_map>
 
@@ -204,7 +206,6 @@ OpenedModel openFolder(ModelSource source) {
     const auto tensors = openFolderTensors(folder);
     SharedModel model = buildModel(
         config, *tensors, hasTokenizer(folder) ? loadTokenizer(folder) : makeIdsTokenizer(folder), folderName(folder));
-    source.sha256 = checkpointSha256(folder);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
@@ -213,19 +214,46 @@ OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
     SharedModel model =
         buildModel(configOfGguf(gguf), gguf, hasVocabulary ? tokenizerOfGguf(gguf) : makeIdsTokenizer(source.name),
                    fs::path(source.name).filename().string());
-    source.sha256 = checkpointSha256(source.name);
     return {std::move(source), std::move(model), nullptr, nullptr};
+}
+
+// Of a file, summed once as long as it stays as it is: a checkpoint takes seconds.
+static std::string fileSha256(const std::string& path) {
+    struct Known {
+        std::uintmax_t size = 0;
+        fs::file_time_type written;
+        std::string sum;
+    };
+    static std::mutex mutex;
+    static std::map<std::string, Known> all;
+    const FileBytes file = mapFile(path);
+    std::error_code ignored;
+    const fs::file_time_type written = fs::last_write_time(path, ignored);
+    const std::string name = fs::absolute(path).string();
+    {
+        const std::scoped_lock lock(mutex);
+        if (const auto it = all.find(name);
+            it != all.end() && it->second.size == file.size() && it->second.written == written)
+            return it->second.sum;
+    }
+    std::string sum = sha256(file.bytes);
+    // One that was written just now could be written again within the same tick of its clock.
+    if (fs::file_time_type::clock::now() - written > std::chrono::seconds(2)) {
+        const std::scoped_lock lock(mutex);
+        all[name] = {file.size(), written, sum};
+    }
+    return sum;
 }
 
 std::string checkpointSha256(const std::string& path) {
     if (!fs::is_directory(path))
-        return sha256(mapFile(path).bytes);
+        return fileSha256(path);
     const fs::path single = fs::path(path) / singleFile, index = fs::path(path) / indexFile;
     if (fs::exists(single) || !fs::exists(index))
-        return sha256(mapFile(single.string()).bytes);
+        return fileSha256(single.string());
     std::string sums;
     for (const std::string& name : shardsOf(readIndex(index)))
-        sums += sha256(mapFile((fs::path(path) / name).string()).bytes) + "\n";
+        sums += fileSha256((fs::path(path) / name).string()) + "\n";
     return sha256({reinterpret_cast<const std::uint8_t*>(sums.data()), sums.size()});
 }
 
