@@ -1,6 +1,7 @@
 // The links figure: queries at the left, keys at the right, a line for each weight, as wide as the weight itself: a
 // weight of 1 is as wide as half a token's row is high, whatever else is drawn and however many heads are on.
 #include "ui/render/figure_parts.h"
+#include "ui/render/head_colors.h"
 
 #include "core/tensor/errors.h"
 
@@ -10,11 +11,6 @@
 
 namespace headscope {
 namespace {
-
-// Colours that people with any colour vision tell apart (Okabe and Ito 2008), in an order that starts calm.
-const QColor headColors[] = {QColor(0x00, 0x72, 0xb2), QColor(0xd5, 0x5e, 0x00), QColor(0x00, 0x9e, 0x73),
-                             QColor(0xcc, 0x79, 0xa7), QColor(0xe6, 0x9f, 0x00), QColor(0x56, 0xb4, 0xe9),
-                             QColor(0x8c, 0x8c, 0x8c), QColor(0x9b, 0x6a, 0x3c)};
 
 struct Link {
     int query, key, head;
@@ -42,7 +38,7 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
         const HeadIndex h = view.heads[i];
         const QString name = headName(trace, view.layer, h);
         heads.push_back({headTitle(view.layer, h) + (name.isEmpty() ? QString() : u' ' + name),
-                         headColors[i % std::size(headColors)], *stageMatrix(trace, view.layer, h, Stage::Weights)});
+                         headColor(static_cast<int>(i)), *stageMatrix(trace, view.layer, h, Stage::Weights)});
     }
     if (view.combine != Combine::None && heads.size() > 1) {
         Matrix m = heads.front().weights;
@@ -60,7 +56,7 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
                       .arg(view.layer.value)
                       .arg(view.combine == Combine::Mean ? QStringLiteral("mean") : QStringLiteral("maximum"))
                       .arg(heads.size()),
-                  headColors[0], std::move(m)}};
+                  headColor(0), std::move(m)}};
     }
 
     std::vector<Link> links;
