@@ -355,7 +355,8 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
     std::shared_ptr<const TensorFile> file;
     std::error_code ignored;
     if (std::filesystem::exists(*o.target, ignored) && !isBuiltinModel(*o.target))
-        file = std::filesystem::is_directory(*o.target) ? openFolderTensors(*o.target) : openTensorFile(*o.target);
+        file = std::filesystem::is_directory(*o.target) ? openFolderTensors(hubSnapshot(*o.target))
+                                                        : openTensorFile(*o.target);
     try {
         if (file && holdsCapturedAttention(*file)) {
             describeCaptured(streams.out, *file, capturedLayout(*file), o.json);

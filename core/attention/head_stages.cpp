@@ -173,7 +173,7 @@ std::string whyNoStage(const Scenario& s, Stage stage) {
     if (const CapturedAttention* captured = s.model->captured())
         return id + " is not in " + captured->file + ": it holds " + captured->stageList();
     if (stage == Stage::EmbeddingKey)
-        return id + " exists in cross-attention only: give a second text";
+        return id + " exists in cross-attention only: give a second text (--pair)";
     return id + " needs an output projection, and " + s.model->config().name + " has no W_O";
 }
 

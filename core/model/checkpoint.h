@@ -31,6 +31,10 @@ CheckpointConfig configOfGguf(const GgufFile& file); // from the metadata; throw
 
 CheckpointConfig openFolderConfig(const std::string& folder); // config.json
 
+// The folder that has the files: of a hub cache folder (snapshots/, refs/main) the snapshot that it points to, else
+// `folder` itself. Throws LoadError where it is not clear which.
+std::string hubSnapshot(const std::string& folder);
+
 // All tensors of a folder: model.safetensors, or the shards of model.safetensors.index.json, as one.
 std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder);
 

@@ -133,6 +133,27 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
     return all;
 }
 
+std::string hubSnapshot(const std::string& folder) {
+    const fs::path snapshots = fs::path(folder) / "snapshots", main = fs::path(folder) / "refs" / "main";
+    std::error_code ignored;
+    if (fs::exists(fs::path(folder) / "config.json", ignored) || !fs::is_directory(snapshots, ignored))
+        return folder;
+    if (fs::exists(main, ignored)) {
+        std::string name = readText(main);
+        while (!name.empty() && (name.back() == '\n' || name.back() == '\r'))
+            name.pop_back();
+        if (!name.empty() && name.find('/') == std::string::npos && fs::is_directory(snapshots / name, ignored))
+            return (snapshots / name).string();
+    }
+    std::vector<std::string> all;
+    for (const auto& entry : fs::directory_iterator(snapshots, ignored))
+        all.push_back(entry.path().string());
+    if (all.size() != 1)
+        throw LoadError(folder, "snapshots", "one folder, or refs/main naming it", std::to_string(all.size()),
+                        "name the folder of the snapshot itself");
+    return all.front();
+}
+
 CheckpointConfig openFolderConfig(const std::string& folder) {
     const fs::path path = fs::path(folder) / "config.json";
     if (!fs::exists(path))
@@ -200,16 +221,30 @@ std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file) {
     return makeGgufTokenizer(std::move(v), file.path());
 }
 
+// Asked once for the whole model, before the first number is read: all tensors as float, and twice the largest, which
+// is held as it is read and as it is applied.
+static void requireModelMemory(const TensorFile& tensors) {
+    std::uint64_t all = 0, largest = 0;
+    for (const TensorEntry& e : tensors.entries()) {
+        const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(e.count, 0));
+        all += count;
+        largest = std::max(largest, count);
+    }
+    requireFreeMemory((all + 2 * largest) * sizeof(float), tensors.path(), "");
+}
+
 OpenedModel openFolder(ModelSource source) {
     const std::string& folder = source.name;
     const CheckpointConfig config = openFolderConfig(folder);
     const auto tensors = openFolderTensors(folder);
+    requireModelMemory(*tensors);
     SharedModel model = buildModel(
         config, *tensors, hasTokenizer(folder) ? loadTokenizer(folder) : makeIdsTokenizer(folder), folderName(folder));
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
 OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
+    requireModelMemory(gguf);
     const bool hasVocabulary = gguf.text("tokenizer.ggml.model").has_value();
     SharedModel model =
         buildModel(configOfGguf(gguf), gguf, hasVocabulary ? tokenizerOfGguf(gguf) : makeIdsTokenizer(source.name),

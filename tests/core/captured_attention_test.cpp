@@ -97,8 +97,9 @@ TEST_F(Captured, OtherStagesSayThatTheyAreNotInTheFile) {
     const SharedTrace t = trace(s, referenceBackend());
     for (const StageInfo& info : stageTable()) {
         EXPECT_EQ(stageAvailable(*t, info.stage), info.stage == Stage::Weights) << info.id;
-        if (info.stage != Stage::Weights)
+        if (info.stage != Stage::Weights) {
             EXPECT_EQ(whyNoStage(s, info.stage), std::string(info.id) + " is not in c.npz: it holds weights only");
+        }
     }
     const CellExplanation e = explainCell(*t, LayerIndex{0}, HeadIndex{0}, Stage::Weights, 1, 2);
     EXPECT_EQ(e.value, (*stageMatrix(*t, LayerIndex{0}, HeadIndex{0}, Stage::Weights))(1, 2));

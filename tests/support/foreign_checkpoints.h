@@ -50,10 +50,11 @@ inline ForeignCheckpoint readMinGpt(const std::string& path) {
     out.config.family = "gpt2";
     out.config.numbers = {{"layers", j["config"]["n_layer"].get<double>()},
                           {"heads", j["config"]["n_head"].get<double>()},
+                          {"norm_epsilon", 1e-5},
                           {"d_model", j["transformer.wte.weight"]["shape"][1].get<double>()}};
     out.config.strings["activation"] = "gelu_new";
     for (const auto& [name, tensor] : j.items()) {
-        if (name == "config" || name.ends_with("attn.bias"))
+        if (name == "config" || name.ends_with(".attn.bias"))
             continue;
         auto shape = tensor["shape"].get<std::vector<std::int64_t>>();
         std::vector<float> values = *floatsFromBase64(tensor["data"].get<std::string>());
