@@ -32,6 +32,19 @@ std::string shortNumber(double v) {
     return {buffer, std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::general, 6).ptr};
 }
 
+// A token written from right to left must not turn the words around it: U+2068 ... U+2069 isolate it. Lead bytes D6 to
+// DF and EF AC..EF BB hold Hebrew, Arabic, Syriac, Thaana and N'Ko.
+std::string isolated(const std::string& token) {
+    for (std::size_t i = 0; i < token.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(token[i]);
+        const auto next = i + 1 < token.size() ? static_cast<unsigned char>(token[i + 1]) : 0U;
+        if ((byte >= 0xD6 && byte <= 0xDF) || (byte == 0xEF && next >= 0xAC && next <= 0xBB) ||
+            (byte == 0xE0 && (next == 0xA0 || next == 0xA1 || next == 0xA2 || next == 0xA3)))
+            return "\u2068" + token + "\u2069";
+    }
+    return token;
+}
+
 class Explainer {
 public:
     Explainer(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row, int col)
@@ -587,7 +600,8 @@ private:
     std::string sentence() const {
         const std::string value = number(m_out.value);
         if (isTokenByToken(m_out.stage)) {
-            const std::string query = queryToken(m_row) + " (query)", key = keyToken(m_col) + " (key)";
+            const std::string query = isolated(queryToken(m_row)) + " (query)",
+                              key = isolated(keyToken(m_col)) + " (key)";
             switch (m_out.stage) {
             case Stage::Weights:
                 return query + " attends " + value + " to " + key;
@@ -601,8 +615,8 @@ private:
                 return query + " has the score " + value + " with " + key;
             }
         }
-        return std::string(stageInfo(m_out.stage).symbol) + " of " + rowToken() + ", " + dimension(m_col) + ", is " +
-               value;
+        return std::string(stageInfo(m_out.stage).symbol) + " of " + isolated(rowToken()) + ", " + dimension(m_col) +
+               ", is " + value;
     }
 
     const AttentionTrace& m_trace;

@@ -320,6 +320,10 @@ void Builder::norms() {
 void Builder::build() {
     const bool projects =
         m_trace.scenario.model->layer(m_view.layer).wO && !has(m_trace.scenario.rules, Rule::NoOutputProjection);
+    if (!stageAvailable(m_trace, Stage::Scores)) { // attention from a file, without what it was made of
+        stage(m_view.stage, m_row, m_col, {});
+        return;
+    }
     switch (m_view.stage) {
     case Stage::Embedding:
     case Stage::EmbeddingKey:

@@ -155,9 +155,8 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
             if (symbol + 8 + sheet.width(shape, small) <= room)
                 sheet.text(QRectF(at.symbol.x() + symbol + 8, at.symbol.y(), sheet.width(shape, small) + 1, text),
                            Qt::AlignLeft | Qt::AlignVCenter, shape, small, theme.muted);
-        } else {
-            sheet.text(QRectF(at.symbol, QSizeF(std::max(4.0, room - 4), text)), Qt::AlignLeft, m.symbol, small,
-                       theme.text);
+        } else if (room > 20) {
+            sheet.text(QRectF(at.symbol, QSizeF(room - 4, text)), Qt::AlignLeft, m.symbol, small, theme.text);
         }
         drawPanel(sheet, bare(m.panel), at.topLeft, at.pitch, at.room, shows);
         const ValueRange& range = m.panel.picture->scale().range();
