@@ -229,6 +229,15 @@ TEST_F(Captured, WhatDoesNotFitIsRefusedByName) {
             {"layers.0.self.scores", "1 x 3 x 3", "1 x 3 x 2"});
 }
 
+// A lone array is attention only where it can be some.
+TEST_F(Captured, ALoneArrayWithNegativeNumbersIsNoAttention) {
+    const std::string npz = write({{"x", {2, 3}, std::vector<float>{1, 0, 0, 0.5F, 1, -0.5F}}});
+    const std::string bytes = readFile(npz), magic = "\x93NUMPY";
+    const std::string path = writeFile(folder / "x.npy", bytes.substr(bytes.find(magic), 128 + 24));
+    const std::string sentence = refusal<LoadError>([&] { opened(path); });
+    EXPECT_NE(sentence.find("x.npy: expected attention weights of 0 or more"), std::string::npos) << sentence;
+}
+
 TEST_F(Captured, WhatAsksForAComputationIsRefusedByName) {
     ScenarioRequest request;
     request.source.name = write({{"weights", {3, 3}, softRows<float>(1, 3, 3)}, {"tokens", {3}, words(3)}});
