@@ -182,8 +182,12 @@ bool stageAvailable(const AttentionTrace& t, Stage stage) {
 }
 
 SharedMatrix stageMatrix(const AttentionTrace& t, LayerIndex layer, HeadIndex head, Stage stage) {
-    if (t.scenario.model->captured())
-        return capturedMatrix(t.scenario, layer, head, stage);
+    if (t.scenario.model->captured()) {
+        SharedMatrix captured = capturedMatrix(t.scenario, layer, head, stage);
+        if (!captured)
+            throw InputError(whyNoStage(t.scenario, stage));
+        return captured;
+    }
     const ModelConfig& c = t.config();
     const LayerTrace& l = t.layer(layer);
     const auto derived = [&](Matrix HeadStages::*which, HeadWanted wanted) {
