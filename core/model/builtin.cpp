@@ -17,6 +17,7 @@ const std::vector<BuiltinModel>& builtinModels() {
     static const std::vector<BuiltinModel> models{
         {"mini", "a trained sentence encoder, all-MiniLM-L6-v2 (6 layers of 12 heads, up to 512 tokens)"},
         {"story", "a small trained decoder (3 layers of 4 heads): causal attention, names and pronouns, next tokens"},
+        {"translate", "a small trained English-French encoder-decoder (2 + 2 layers of 4 heads): cross-attention"},
         {"patterns", "seven heads built by formula, each doing exactly what its name says (1 layer, up to 512 tokens)"},
         {"toy", "projections drawn from a seed, any d_model, heads, kv-heads, d_k, d_v and layers"},
         {"worked-example",
@@ -37,6 +38,8 @@ OpenedModel openModel(ModelSource source) {
         return {std::move(source), embeddedMini(), nullptr, nullptr};
     if (source.name == "story")
         return {std::move(source), embeddedStory(), nullptr, nullptr};
+    if (source.name == "translate")
+        return {std::move(source), embeddedTranslate(), nullptr, nullptr};
     if (source.name.find_first_of("/.") == std::string::npos) {
         std::string names;
         for (const BuiltinModel& m : builtinModels())

@@ -1,7 +1,7 @@
 // Where a checkpoint's parts are: in a hub folder (config.json, tokenizer, tensors in one file or in several with an
 // index), or all in one GGUF file.
 #include "core/model/checkpoint.h"
-
+#include "core/model/encoder_decoder.h"
 #include "core/tensor/sha256.h"
 #include "core/text/gguf_vocabulary.h"
 #include "core/text/ids_tokenizer.h"
@@ -136,7 +136,12 @@ CheckpointConfig openFolderConfig(const std::string& folder) {
     if (!fs::exists(path))
         throw LoadError(folder, "config.json", "the model's sizes in this file", "no such file",
                         "copy it from where the model comes from");
-    return parseConfigJson(readText(path), path.string());
+    CheckpointConfig config = parseConfigJson(readText(path), path.string());
+    // How a target begins and ends may stand in a file of its own; config.json comes first.
+    const fs::path generation = fs::path(folder) / "generation_config.json";
+    if (isEncoderDecoder(config) && fs::exists(generation))
+        readGenerationJson(readText(generation), config);
+    return config;
 }
 
 CheckpointConfig configOfGguf(const GgufFile& file) {
@@ -202,8 +207,12 @@ OpenedModel openFolder(ModelSource source) {
     const std::string& folder = source.name;
     const CheckpointConfig config = openFolderConfig(folder);
     const auto tensors = openFolderTensors(folder);
-    SharedModel model = buildModel(
-        config, *tensors, hasTokenizer(folder) ? loadTokenizer(folder) : makeIdsTokenizer(folder), folderName(folder));
+    const auto tokenizer = [&](bool target) {
+        return hasTokenizer(folder) ? loadTokenizer(folder, {.target = target}) : makeIdsTokenizer(folder);
+    };
+    SharedModel model = isEncoderDecoder(config)
+                            ? buildEncoderDecoder(config, *tensors, tokenizer(false), tokenizer(true), folderName(folder))
+                            : buildModel(config, *tensors, tokenizer(false), folderName(folder));
     source.sha256 = checkpointSha256(folder);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
