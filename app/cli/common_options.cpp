@@ -281,7 +281,8 @@ void carryChanges(Scenario& to, const Scenario& from, const Streams& streams) {
 // Of an encoder-decoder: the site that --site names, with a target.
 void applySite(Scenario& scenario, const ComputeOptions& o) {
     if (!scenario.model->config().site) {
-        refuseIf(o.site.has_value(), "--site is for encoder-decoder models; " + scenario.model->config().name + " is none");
+        refuseIf(o.site.has_value(),
+                 "--site is for encoder-decoder models; " + scenario.model->config().name + " is none");
         return;
     }
     if (o.site) {

@@ -269,7 +269,8 @@ Scenario makeScenario(ScenarioRequest r) {
     if (pairGiven && s.model->config().pair == PairUse::None)
         unusedOption(s.source, r.pair ? "--pair" : "--pair-ids", whyNoPair(s.model->config()));
     if ((r.target || r.targetIds) && !s.model->config().site)
-        unusedOption(s.source, r.target ? "--target" : "--target-ids", "only encoder-decoders have a target");
+        throw InputError((r.target ? "--target" : "--target-ids") +
+                         (" is for encoder-decoder models; " + s.source.name) + " is none");
     if (!isModule && (r.x || r.y))
         unusedOption(s.source, r.x ? "--x" : "--y", "only attention modules take a matrix");
     s.x = r.x ? r.x : opened.x;

@@ -66,13 +66,14 @@ struct Scenario {
     double temperature = 1.0;
     RuleSet rules;
     std::vector<Intervention> interventions;
-    std::optional<SiteTexts> texts;         // encoder-decoders
+    std::optional<SiteTexts> texts;        // encoder-decoders
     std::array<SiteChanges, 3> otherSites; // encoder-decoders: of the sites that are not looked at
 
     int queries() const { return query.size(); }
     int keys() const { return key ? key->size() : query.size(); }
     const TokenSequence& keyTokens() const { return key ? *key : query; }
-    // The first text as typed, and the second one: the target, the key text, or the second segment of the same sequence.
+    // The first text as typed, and the second one: the target, the key text, or the second segment of the same
+    // sequence.
     const std::string& firstText() const { return texts ? texts->source.source : query.source; }
     std::optional<std::string> secondText() const {
         if (texts)
@@ -91,9 +92,9 @@ struct ScenarioRequest {
     ModelSource source;
     std::optional<std::string> text, pair; // UTF-8
     std::optional<std::vector<std::int64_t>> ids, pairIds;
-    std::optional<std::string> target; // encoder-decoders; without it the model writes one
+    std::optional<std::string> target;                  // encoder-decoders; without it the model writes one
     std::optional<std::vector<std::int64_t>> targetIds; // as the decoder reads them, nothing added
-    SharedMatrix x, y; // from --x, --y
+    SharedMatrix x, y;                                  // from --x, --y
     Mask mask;
     std::optional<Scale> scale; // without it the model's own
     double temperature = 1.0;

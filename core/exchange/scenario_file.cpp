@@ -12,8 +12,8 @@
 //     "rules": [names]                                       "interventions": [{"kind": "head_off", ...}]
 //     "other_sites": {"encoder.self": {"mask": ..., "interventions": [...]}}   mask and interventions above are of
 //                                                            the view's site, these of the others
-//     "edits": [{"tensor": "layers.0.W_Q" or "decoder.layers.0.cross.W_Q", "cells": [[row, column, new value], ...]} or {"tensor": ..., "whole":
-//     MATRIX}] "view": {...}}
+//     "edits": [{"tensor": "layers.0.W_Q" or "decoder.layers.0.cross.W_Q", "cells": [[row, column, new value], ...]} or
+//     {"tensor": ..., "whole": MATRIX}] "view": {...}}
 //
 //    MATRIX: {"rows": n, "cols": m, "float32": base64 of little-endian floats, row-major}
 
@@ -586,8 +586,8 @@ std::optional<Site> readSite(const Field& root, const Scenario& s) {
 }
 
 View readView(const Field& json, const Scenario& s) {
-    json.onlyKeys({"figure", "site", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine", "threshold",
-                   "top", "values"});
+    json.onlyKeys({"figure", "site", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine",
+                   "threshold", "top", "values"});
     const ModelConfig& c = s.model->config();
     View view;
     if (json.has("figure"))
@@ -685,8 +685,10 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
     if (version != formatVersion)
         throw root.at("version").wrong(std::to_string(formatVersion),
                                        std::to_string(version) + ", which a newer Headscope wrote");
-    root.onlyKeys({"format", "version", "model", "text", "ids", "x", "pair", "pair_ids", "y", "target", "target_ids",
-                   "target_written", "mask", "scale", "temperature", "rules", "interventions", "other_sites", "edits", "view"});
+    root.onlyKeys({"format",     "version",        "model",       "text",  "ids",
+                   "x",          "pair",           "pair_ids",    "y",     "target",
+                   "target_ids", "target_written", "mask",        "scale", "temperature",
+                   "rules",      "interventions",  "other_sites", "edits", "view"});
     Document document;
     Scenario& s = document.scenario;
     s = readTexts(root, readModel(root.at("model"), baseFolder));

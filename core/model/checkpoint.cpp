@@ -119,7 +119,7 @@ CheckpointConfig parseConfigJson(std::string_view text, const std::string& file)
             c.strings["activation"] = it->get<std::string>();
     if (const auto it = j.find("feed_forward_proj"); it != j.end() && it->is_string()) { // T5
         const std::string form = it->get<std::string>();
-        c.strings["activation"] = form == "gated-gelu"           ? "gelu_new"
+        c.strings["activation"] = form == "gated-gelu"         ? "gelu_new"
                                   : form.starts_with("gated-") ? form.substr(6)
                                                                : form;
     }

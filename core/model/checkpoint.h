@@ -23,7 +23,8 @@ struct CheckpointConfig {
 };
 CheckpointConfig parseConfigJson(std::string_view json, const std::string& file); // throws LoadError
 
-// What config.json left out of how a target begins and ends, from generation_config.json; one that is no JSON says nothing.
+// What config.json left out of how a target begins and ends, from generation_config.json; one that is no JSON says
+// nothing.
 void readGenerationJson(std::string_view json, CheckpointConfig& config);
 
 // The model from its tensors. Throws LoadError naming the tensor, expected and found shape, or the family that is

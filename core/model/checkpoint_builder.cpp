@@ -220,9 +220,9 @@ Activation CheckpointBuilder::activation() const {
     const std::string a = it == m_from.strings.end() ? "" : it->second;
     if (a.empty())
         return !m_names.relativeBias.empty() ? Activation::Relu
-               : m_names.norm == Norm::Rms ? Activation::Silu
-               : m_names.causal          ? Activation::GeluTanh
-                                         : Activation::Gelu;
+               : m_names.norm == Norm::Rms   ? Activation::Silu
+               : m_names.causal              ? Activation::GeluTanh
+                                             : Activation::Gelu;
     if (a == "gelu")
         return Activation::Gelu;
     if (a == "gelu_new" || a == "gelu_pytorch_tanh" || a == "gelu_fast")
@@ -239,9 +239,8 @@ void CheckpointBuilder::setPositions(ModelConfig& c) const {
     if (tableThere) {
         c.position = Position::Learned;
         const TensorEntry* entry = m_tensors.find(name(m_names.position) + ".weight");
-        c.maxTokens =
-            static_cast<int>(std::min<std::int64_t>(entry->shape.empty() ? 0 : entry->shape[0], 1 << 30)) -
-            m_names.positionOffset;
+        c.maxTokens = static_cast<int>(std::min<std::int64_t>(entry->shape.empty() ? 0 : entry->shape[0], 1 << 30)) -
+                      m_names.positionOffset;
         return;
     }
     c.position = m_names.otherPosition;
@@ -255,8 +254,7 @@ void CheckpointBuilder::setPositions(ModelConfig& c) const {
     if (m_from.numbers.contains("rope_dims"))
         c.ropeDims = count("rope_dims", 2, c.dK);
     if (c.ropeDims < 2 || c.ropeDims > c.dK || c.ropeDims % 2 != 0)
-        fail("rotary dimensions", "an even number from 2 to d_k " + std::to_string(c.dK),
-             std::to_string(c.ropeDims));
+        fail("rotary dimensions", "an even number from 2 to d_k " + std::to_string(c.dK), std::to_string(c.ropeDims));
     if (const double factor = number("rope_factor", 0); factor > 0)
         for (int i = 0; i < c.ropeDims / 2; ++i)
             c.ropeFrequencies.push_back(std::pow(c.ropeTheta, -2.0 * i / c.ropeDims) / factor);
@@ -292,7 +290,6 @@ const TensorEntry& CheckpointBuilder::entry(const std::string& n) const {
         throw LoadError(m_tensors.path(), n, "this tensor in a " + m_from.family + " model", "no such tensor");
     return *e;
 }
-
 
 void CheckpointBuilder::requireShape(const TensorEntry& e, const std::vector<std::int64_t>& expected) const {
     if (e.shape != expected)

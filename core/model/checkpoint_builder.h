@@ -40,7 +40,7 @@ private:
     // A weight as applied, (in, out), whichever way it is stored.
     SharedMatrix matrix(const std::string& n, int in, int out) const;
     SharedMatrix row(const TensorEntry& e, int width, bool orMatrix = false) const; // (width), or (1, width) too
-    SharedMatrix bias(const std::string& n, int width) const; // null where there is none
+    SharedMatrix bias(const std::string& n, int width) const;                       // null where there is none
     LinearWeights linear(const std::string& n, int in, int out) const { return {matrix(n, in, out), bias(n, out)}; }
     NormWeights norm(const std::string& n, int width) const;
     // Rows of numbers as they are; width < 0 takes what the file has.

@@ -210,9 +210,9 @@ OpenedModel openFolder(ModelSource source) {
     const auto tokenizer = [&](bool target) {
         return hasTokenizer(folder) ? loadTokenizer(folder, {.target = target}) : makeIdsTokenizer(folder);
     };
-    SharedModel model = isEncoderDecoder(config)
-                            ? buildEncoderDecoder(config, *tensors, tokenizer(false), tokenizer(true), folderName(folder))
-                            : buildModel(config, *tensors, tokenizer(false), folderName(folder));
+    SharedModel model = isEncoderDecoder(config) ? buildEncoderDecoder(config, *tensors, tokenizer(false),
+                                                                       tokenizer(true), folderName(folder))
+                                                 : buildModel(config, *tensors, tokenizer(false), folderName(folder));
     source.sha256 = checkpointSha256(folder);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }

@@ -53,10 +53,10 @@ EmbeddedFolder folderOf(const FileBytes& config, const FileBytes& tokens, FileBy
 
 SharedModel embeddedStory() {
     static const SharedModel model = [] {
-        const EmbeddedFolder f = folderOf(
-            bytesOf("story/config.json", headscope_story_config, headscope_story_config_end),
-            bytesOf("story/tokenizer.json", headscope_story_tokenizer, headscope_story_tokenizer_end),
-            bytesOf("story/model.safetensors", headscope_story_tensors, headscope_story_tensors_end));
+        const EmbeddedFolder f =
+            folderOf(bytesOf("story/config.json", headscope_story_config, headscope_story_config_end),
+                     bytesOf("story/tokenizer.json", headscope_story_tokenizer, headscope_story_tokenizer_end),
+                     bytesOf("story/model.safetensors", headscope_story_tensors, headscope_story_tensors_end));
         return buildModel(f.config, *f.tensors, f.tokenizer, "story");
     }();
     return model;

@@ -86,11 +86,11 @@ SharedModel buildEncoderDecoder(const CheckpointConfig& from, const TensorFile& 
     decoderConfig.vocabulary = crossConfig.vocabulary = targetTable.token->rows();
     const int written = crossBlocks.output ? crossBlocks.output->vocabulary->rows() : decoderConfig.vocabulary;
 
-    return Model::joined({siteModel(encoder, std::move(encoderConfig), std::move(encoderBlocks), sourceTable,
-                                    std::move(source)),
-                          siteModel(decoder, std::move(decoderConfig), std::move(decoderBlocks), targetTable, target),
-                          siteModel(cross, std::move(crossConfig), std::move(crossBlocks), targetTable, target)},
-                         targetRules(from, written));
+    return Model::joined(
+        {siteModel(encoder, std::move(encoderConfig), std::move(encoderBlocks), sourceTable, std::move(source)),
+         siteModel(decoder, std::move(decoderConfig), std::move(decoderBlocks), targetTable, target),
+         siteModel(cross, std::move(crossConfig), std::move(crossBlocks), targetTable, target)},
+        targetRules(from, written));
 }
 
 } // namespace headscope

@@ -36,12 +36,12 @@ struct FamilyNames {
     bool storedAsApplied;                                 // (in, out), GPT-2; all others keep (out, in)
     bool scaledByDk = true;
     bool scaledWhenTied = false; // hidden states times 1/sqrt(d_model) before a tied output layer
-    bool ropeInterleaved; // q and k rows in interleaved pairs: put into half-split order when read
+    bool ropeInterleaved;        // q and k rows in interleaved pairs: put into half-split order when read
     BlockForm block;
     Norm norm;
     bool causal;
     bool paddingHasNoPosition; // padding tokens keep the row before position 0 and do not count (RoBERTa)
-    int positionOffset; // rows of the position table before position 0 (RoBERTa: padding_idx + 1)
+    int positionOffset;        // rows of the position table before position 0 (RoBERTa: padding_idx + 1)
 };
 
 // The three stacks of an encoder-decoder.
@@ -53,6 +53,6 @@ std::optional<EncoderDecoderNames> encoderDecoderNames(std::string_view modelTyp
 
 std::span<const FamilyNames> familyTable();
 const FamilyNames* familyOf(std::string_view modelType, bool gguf); // null: not known
-std::string familyList(); // with the encoder-decoders, for messages
+std::string familyList();                                           // with the encoder-decoders, for messages
 
 } // namespace headscope

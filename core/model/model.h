@@ -57,11 +57,11 @@ struct ModelConfig {
     Norm norm = Norm::Layer;
     double normEpsilon = 1e-5;
     Activation activation = Activation::Gelu;
-    int dFeedForward = 0; // width of the MLP; 0 is none
+    int dFeedForward = 0;     // width of the MLP; 0 is none
     std::optional<Site> site; // of an encoder-decoder
-    int vocabulary = 0;   // 0: words are not numbered by the model
-    bool causal = false;  // the model's own mask
-    bool cross = false;   // queries from one text, keys and values from another
+    int vocabulary = 0;       // 0: words are not numbered by the model
+    bool causal = false;      // the model's own mask
+    bool cross = false;       // queries from one text, keys and values from another
     PairUse pair = PairUse::None;
     bool residual = true;               // layer input + output is the next layer's input
     float softcap = 0.0F;               // scores become cap * tanh(score / cap) after the mask; 0 is none
@@ -189,10 +189,12 @@ public:
     // One encoder-decoder from the models of its sites, in the order of allSites; seen at decoder.cross. Every
     // config.site is set.
     static std::shared_ptr<const Model> joined(std::array<Model, 3> sites, TargetRules rules);
-    // The same encoder-decoder seen at another site: always the same object for the same site. Only where config().site.
+    // The same encoder-decoder seen at another site: always the same object for the same site. Only where
+    // config().site.
     std::shared_ptr<const Model> atSite(Site site) const;
     const TargetRules& targetRules() const; // only where config().site
-    // What makes hidden states logits: of an encoder-decoder its decoder's, seen from any site. Null where there is none.
+    // What makes hidden states logits: of an encoder-decoder its decoder's, seen from any site. Null where there is
+    // none.
     const OutputLayer* outputLayer() const;
 
     std::int64_t parameterCount() const; // attention weights and biases, of this site
