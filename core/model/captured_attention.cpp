@@ -491,7 +491,9 @@ OpenedModel openCapturedAttention(ModelSource source, const TensorFile& file) {
     return {std::move(source),
             std::make_shared<const Model>(std::move(layout.config), std::move(none), std::move(tokenizer),
                                           std::make_shared<NoEmbedder>(), nullptr, std::move(captured)),
-            nullptr, nullptr};
+            nullptr,
+            nullptr,
+            {}};
 }
 
 } // namespace headscope
