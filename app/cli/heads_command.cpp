@@ -136,8 +136,8 @@ int headsCommand(const Arguments& arguments, const Streams& streams) {
     if (o.cell)
         cell = parseCell(*o.cell, scenario.queries(), scenario.keys());
 
-    const SharedTrace computed = trace(scenario, chosenBackend(o.compute));
     const std::string site(config.site ? siteName(*config.site) : config.cross ? "cross" : "self");
+    const SharedTrace computed = traceNoted(scenario, chosenBackend(o.compute), streams);
     std::vector<Row> rows;
     for (const LayerIndex layer : layers)
         for (const HeadIndex head : heads) {

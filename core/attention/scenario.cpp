@@ -1,5 +1,6 @@
 #include "core/attention/scenario.h"
 
+#include "core/attention/captured.h"
 #include "core/tensor/errors.h"
 #include "core/tensor/memory.h"
 
@@ -260,6 +261,8 @@ Scenario makeScenario(ScenarioRequest r) {
     const bool pairGiven = r.pair || r.pairIds;
     r.source.cross = r.source.cross || pairGiven || r.y;
     OpenedModel opened = openModel(r.source);
+    if (opened.model->captured())
+        return capturedScenario(std::move(opened), r);
 
     Scenario s;
     s.source = opened.source;
@@ -281,6 +284,8 @@ Scenario makeScenario(ScenarioRequest r) {
         unusedOption(s.source, r.pair ? "--pair" : "--pair-ids", r.y ? "--y gives the keys" : "the file has its own Y");
     if (!r.text && !r.ids && s.source.name == "worked-example")
         r.text = std::string(workedExampleText());
+    if (!s.x && !r.text && !r.ids)
+        r.text = std::move(r.defaultText);
     if (!s.x && !r.text && !r.ids)
         throw InputError(isModule ? "no text is given and the file has no X: give --text, --ids or --x"
                                   : "no text is given: use --text, --text-file or --ids");
@@ -327,6 +332,8 @@ TokenSequence targetTokens(const Model& model, std::string_view text) {
 }
 
 Scenario withTexts(const Scenario& scenario, std::string_view text, std::optional<std::string_view> pair) {
+    if (scenario.model->captured())
+        scenario.model->tokenizer().tokenize(text); // throws: it has its own text
     Scenario s = scenario;
     const PairUse use = s.model->config().pair;
     if (pair && use == PairUse::None && !s.texts)
@@ -366,6 +373,8 @@ Scenario withTexts(const Scenario& scenario, std::string_view text, std::optiona
 }
 
 static void validateSite(const Scenario& s) {
+    if (s.model->captured())
+        return validateCaptured(s);
     const ModelConfig& c = s.model->config();
     checkTokens(s, s.queries(), "the text");
     if (!c.site) // an encoder's own site has its limit

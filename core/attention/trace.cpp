@@ -1,6 +1,7 @@
 #include "core/attention/trace.h"
 
 #include "core/attention/block.h"
+#include "core/attention/captured.h"
 #include "core/attention/head_problem.h"
 #include "core/tensor/arithmetic.h"
 #include "core/tensor/errors.h"
@@ -314,6 +315,8 @@ SharedTrace trace(const Scenario& s, const Backend& backend, const AttentionTrac
                   const Progress& progress) {
     const auto start = std::chrono::steady_clock::now();
     validate(s);
+    if (s.model->captured())
+        return capturedTrace(s, backend);
     const auto t = s.model->config().site ? traceSites(withTarget(s, backend, stop), backend, previous, stop, progress)
                                           : traceStream(s, backend, previous, stop, progress);
     t->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
