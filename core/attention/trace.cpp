@@ -362,10 +362,14 @@ Scenario withTarget(const Scenario& scenario, const Backend& backend, const std:
         s = atSite(s, Site::DecoderCross); // the query is the longer target now
     }
     // The same tokens with their places in the text, where the text leads back to them.
-    target.source = tokenizer.textOf(written);
-    TokenSequence typed = targetTokens(*s.model, target.source);
-    if (idsOfSegment(typed, 0) == idsOfSegment(target, 0))
-        target = std::move(typed);
+    try {
+        const std::string text = tokenizer.textOf(written);
+        TokenSequence typed = targetTokens(*s.model, text);
+        if (idsOfSegment(typed, 0) == idsOfSegment(target, 0))
+            target = std::move(typed);
+        target.source = text;
+    } catch (const InputError&) { // a model without tokenizer: ids alone
+    }
     return atSite(s, site);
 }
 

@@ -60,7 +60,13 @@ SharedModel buildEncoderDecoder(const CheckpointConfig& from, const TensorFile& 
                                 std::shared_ptr<const Tokenizer> source, std::shared_ptr<const Tokenizer> target,
                                 const std::string& name) {
     const bool gated = tensors.find("encoder.block.0.layer.1.DenseReluDense.wi_0.weight") != nullptr;
-    const EncoderDecoderNames names = *encoderDecoderNames(from.family, gated);
+    return buildEncoderDecoder(from, *encoderDecoderNames(from.family, gated), tensors, std::move(source),
+                               std::move(target), name);
+}
+
+SharedModel buildEncoderDecoder(const CheckpointConfig& from, const EncoderDecoderNames& names,
+                                const TensorFile& tensors, std::shared_ptr<const Tokenizer> source,
+                                std::shared_ptr<const Tokenizer> target, const std::string& name) {
     const CheckpointConfig encoderSide = sideOf(from, "encoder"), decoderSide = sideOf(from, "decoder");
     const CheckpointBuilder encoder(encoderSide, names.encoder, tensors);
     const CheckpointBuilder decoder(decoderSide, names.decoder, tensors);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/model/checkpoint.h"
+#include "core/model/families.h"
 
 namespace headscope {
 
@@ -13,5 +14,9 @@ bool isEncoderDecoder(const CheckpointConfig& config);
 SharedModel buildEncoderDecoder(const CheckpointConfig& config, const TensorFile& tensors,
                                 std::shared_ptr<const Tokenizer> source, std::shared_ptr<const Tokenizer> target,
                                 const std::string& name);
+// The same with the names given.
+SharedModel buildEncoderDecoder(const CheckpointConfig& config, const EncoderDecoderNames& names,
+                                const TensorFile& tensors, std::shared_ptr<const Tokenizer> source,
+                                std::shared_ptr<const Tokenizer> target, const std::string& name);
 
 } // namespace headscope
