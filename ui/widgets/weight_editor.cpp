@@ -306,8 +306,10 @@ void WeightEditor::refreshCaption() {
     m_copyFrom->setEnabled(!isEmbedding && !empty && !showsAllHeads());
     m_allHeads->setEnabled(!isEmbedding && !empty);
     if (empty) {
-        m_caption->setText(m_workspace.scenario().model
-                               ? tr("This file holds attention without weights: there is nothing to edit.")
+        const SharedModel& model = m_workspace.scenario().model;
+        m_caption->setText(model && model->captured()
+                               ? tr("%1 holds attention that was captured: there are no weights to edit.")
+                                     .arg(fromUtf8(model->config().name))
                                : tr("Open a model to see its weights."));
         return;
     }
