@@ -190,6 +190,8 @@ Json viewJson(const View& v) {
     if (v.topK)
         json["top"] = *v.topK;
     json["values"] = v.values;
+    json["special"] = specialName(v.special);
+    json["words"] = v.words;
     return json;
 }
 
@@ -480,7 +482,7 @@ SharedModel readEdit(const Field& edit, const Model& model) {
 
 View readView(const Field& json, const Scenario& s) {
     json.onlyKeys({"figure", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine", "threshold",
-                   "top", "values"});
+                   "top", "values", "special", "words"});
     const ModelConfig& c = s.model->config();
     View view;
     if (json.has("figure"))
@@ -527,6 +529,10 @@ View readView(const Field& json, const Scenario& s) {
         view.topK = json.at("top").integer(1);
     if (json.has("values"))
         view.values = json.at("values").flag();
+    if (json.has("special"))
+        view.special = json.at("special").named(specialFromName, "show, hide, unranged or drop");
+    if (json.has("words"))
+        view.words = json.at("words").flag();
     return view;
 }
 

@@ -68,6 +68,58 @@ QStringList stageLabels(const AttentionTrace& trace, Stage stage, bool rows, int
     return out;
 }
 
+QStringList axisLabels(const ShownAxis& axis, const QFont& font) {
+    QStringList out;
+    for (const ShownAxis::Place& place : axis.places)
+        out << displayText(place.label, font);
+    return out;
+}
+
+SharedPicture shownPicture(const ShownStage& shown, const ColorScale& scale) {
+    return std::make_shared<const CellPicture>(shown.matrix, scale, shown.closed);
+}
+
+ResolvedRange shownRange(const View& view, Stage stage, std::span<const ShownStage> shown,
+                         std::span<const ShownStage> all) {
+    std::vector<Matrix> kept;
+    kept.reserve(view.special == Special::Unranged ? shown.size() + all.size() : 0);
+    const auto viewsOf = [&](std::span<const ShownStage> stages) {
+        std::vector<MatrixView> views;
+        for (const ShownStage& s : stages) {
+            if (view.special == Special::Unranged)
+                kept.push_back(rangedCells(s, view.special));
+            views.emplace_back(view.special == Special::Unranged ? kept.back() : *s.matrix);
+        }
+        return views;
+    };
+    const std::vector<MatrixView> ranged = viewsOf(shown), shared = viewsOf(all);
+    RangeSpec spec = view.range;
+    const bool toLargest = view.special == Special::Unranged && stage == Stage::Weights &&
+                           spec.kind == RangeSpec::Kind::Auto; // 0 to 1 would ask nobody
+    if (toLargest)
+        spec.kind = RangeSpec::Kind::Head;
+    ResolvedRange range = resolveRange(spec, view.curve, kindOf(stage), ranged, shared);
+    if (toLargest)
+        range.range.lo = 0;
+    if (toLargest && view.curve.kind == Curve::Kind::Linear)
+        range.caption = QStringLiteral("0 to the largest value of ordinary tokens");
+    else if (view.special == Special::Unranged && spec.kind != RangeSpec::Kind::Fixed)
+        range.caption += QStringLiteral(", special tokens left out");
+    return range;
+}
+
+QString shownRemark(std::span<const ShownStage> shown, Stage stage, const View& view) {
+    ShownStage together = shown.front();
+    for (const ShownStage& other : shown.subspan(1))
+        together.removed.insert(together.removed.end(), other.removed.begin(), other.removed.end());
+    return QString::fromStdString(shownRule(together, stage, view));
+}
+
+QString everyTokenRemark(const View& view) {
+    const bool asked = view.words || view.special == Special::Hide || view.special == Special::Drop;
+    return asked ? QStringLiteral("every token is shown as it is: the products need them all") : QString();
+}
+
 QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head, bool rows) {
     const StageInfo& info = stageInfo(stage);
     switch (rows ? info.rows : info.cols) {
@@ -127,7 +179,8 @@ ValueKind kindOf(Stage stage) {
 
 Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font) {
     const HeadIndex head = view.heads.front();
-    const SharedMatrix matrix = stageMatrix(trace, view.layer, head, stage);
+    const ShownStage whole = shownStage(trace, view.layer, head, stage, View()); // every token: a chain needs them
+    const SharedMatrix matrix = whole.matrix;
     const MatrixView shown[] = {*matrix};
     // A fixed range was meant for the view's own stage.
     RangeSpec range = view.range;
@@ -135,8 +188,8 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
         range = {};
     const ResolvedRange resolved = resolveRange(range, view.curve, kindOf(stage), shown);
     Panel panel;
-    panel.picture = std::make_shared<const CellPicture>(
-        matrix, ColorScale(view.colors, stageInfo(stage).isSigned, resolved.range, view.curve));
+    panel.picture =
+        shownPicture(whole, ColorScale(view.colors, stageInfo(stage).isSigned, resolved.range, view.curve));
     panel.title = QString::fromUtf8(stageInfo(stage).id.data(), static_cast<qsizetype>(stageInfo(stage).id.size()));
     panel.rows = stageLabels(trace, stage, true, matrix->rows(), font);
     panel.cols = stageLabels(trace, stage, false, matrix->cols(), font);

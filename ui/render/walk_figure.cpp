@@ -276,7 +276,8 @@ double drawWalkFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     const QString name = headName(trace, view.layer, head);
     y += drawHeading(sheet, {figurePad, y}, inner, spec,
                      headTitle(view.layer, head) + (name.isEmpty() ? QString() : u' ' + name),
-                     QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), {});
+                     QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())),
+                     everyTokenRemark(view));
     y += sheet.paragraph({figurePad, y}, inner,
                          QString::fromUtf8(info.what.data(), static_cast<qsizetype>(info.what.size())), font,
                          theme.muted) +
