@@ -155,6 +155,16 @@ Matrix gathered(const Matrix& values, const ShownAxis& rows, const ShownAxis& co
 
 // A place is closed where every pair of its tokens is.
 std::vector<bool> closedCells(const KeyMask& mask, const ShownAxis& rows, const ShownAxis& cols) {
+    const auto seesAll = [&](int query) {
+        const KeyMask::Range range = mask.open[static_cast<std::size_t>(query)];
+        return range.begin == 0 && std::ranges::all_of(cols.places, [&](const ShownAxis::Place& col) {
+            return col.tokens.back() < range.end;
+        });
+    };
+    if (!mask.additive && std::ranges::all_of(rows.places, [&](const ShownAxis::Place& row) {
+            return std::ranges::all_of(row.tokens, seesAll);
+        }))
+        return {};
     std::vector<bool> closed(static_cast<std::size_t>(rows.size()) * static_cast<std::size_t>(cols.size()));
     bool any = false;
     std::size_t at = 0;

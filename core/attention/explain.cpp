@@ -329,9 +329,10 @@ private:
                         std::to_string(m_col) + "|",
                     value);
         }
-        if (p.positionBias) {
-            value += (*p.positionBias)(m_row, m_col);
-            addStep("+ position bias " + number((*p.positionBias)(m_row, m_col)), value);
+        if (!p.relativeBias.empty()) {
+            const float bias = p.relativeBias[static_cast<std::size_t>(m_col - m_row + p.q.rows - 1)];
+            value += bias;
+            addStep("+ position bias " + number(bias), value);
         }
         return value;
     }

@@ -38,7 +38,9 @@ struct HeadProblem {
     MatrixView v;                         // (m, d_v)
     float scale = 1.0F;                   // multiplies the scores
     float alibiSlope = 0.0F;              // -slope * |i - j| is added to the scaled scores
-    const Matrix* positionBias = nullptr; // (n, m) or null: added to the scaled scores
+    // A number for every distance between key and query, added to the scaled scores: entry j - i + n - 1, n + m - 1 in
+    // all; empty: none.
+    std::span<const float> relativeBias;
     const KeyMask* mask = nullptr;
     float softcap = 0.0F;     // after the mask; 0 is none
     double temperature = 1.0; // 0 is argmax with ties shared, infinity is uniform over the open keys

@@ -80,8 +80,8 @@ public:
                 float s = scores(i - begin, j) * p.scale;
                 if (p.alibiSlope != 0.0F)
                     s -= p.alibiSlope * static_cast<float>(std::abs(i - j));
-                if (p.positionBias)
-                    s += (*p.positionBias)(i, j);
+                if (!p.relativeBias.empty())
+                    s += p.relativeBias[static_cast<std::size_t>(j - i + p.q.rows - 1)];
                 scaled(i - begin, j) = s;
             }
 

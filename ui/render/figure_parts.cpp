@@ -68,53 +68,6 @@ QStringList stageLabels(const AttentionTrace& trace, Stage stage, bool rows, int
     return out;
 }
 
-QStringList axisLabels(const ShownAxis& axis, const QFont& font) {
-    QStringList out;
-    for (const ShownAxis::Place& place : axis.places)
-        out << displayText(place.label, font);
-    return out;
-}
-
-SharedPicture shownPicture(const ShownStage& shown, const ColorScale& scale) {
-    return std::make_shared<const CellPicture>(shown.matrix, scale, shown.closed);
-}
-
-ResolvedRange shownRange(const View& view, Stage stage, std::span<const ShownStage> shown,
-                         std::span<const ShownStage> all) {
-    std::vector<Matrix> kept;
-    kept.reserve(view.special == Special::Unranged ? shown.size() + all.size() : 0);
-    const auto viewsOf = [&](std::span<const ShownStage> stages) {
-        std::vector<MatrixView> views;
-        for (const ShownStage& s : stages) {
-            if (view.special == Special::Unranged)
-                kept.push_back(rangedCells(s, view.special));
-            views.emplace_back(view.special == Special::Unranged ? kept.back() : *s.matrix);
-        }
-        return views;
-    };
-    const std::vector<MatrixView> ranged = viewsOf(shown), shared = viewsOf(all);
-    RangeSpec spec = view.range;
-    const bool toLargest = view.special == Special::Unranged && stage == Stage::Weights &&
-                           spec.kind == RangeSpec::Kind::Auto; // 0 to 1 would ask nobody
-    if (toLargest)
-        spec.kind = RangeSpec::Kind::Head;
-    ResolvedRange range = resolveRange(spec, view.curve, kindOf(stage), ranged, shared);
-    if (toLargest)
-        range.range.lo = 0;
-    if (toLargest && view.curve.kind == Curve::Kind::Linear)
-        range.caption = QStringLiteral("0 to the largest value of ordinary tokens");
-    else if (view.special == Special::Unranged && spec.kind != RangeSpec::Kind::Fixed)
-        range.caption += QStringLiteral(", special tokens left out");
-    return range;
-}
-
-QString shownRemark(std::span<const ShownStage> shown, Stage stage, const View& view) {
-    ShownStage together = shown.front();
-    for (const ShownStage& other : shown.subspan(1))
-        together.removed.insert(together.removed.end(), other.removed.begin(), other.removed.end());
-    return QString::fromStdString(shownRule(together, stage, view));
-}
-
 QString everyTokenRemark(const View& view) {
     const bool asked = view.words || view.special == Special::Hide || view.special == Special::Drop;
     return asked ? QStringLiteral("every token is shown as it is: the products need them all") : QString();
@@ -171,10 +124,6 @@ std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matr
     for (int c = 0; width > 0 && c < matrix.cols(); c += width)
         starts.push_back(c);
     return starts;
-}
-
-ValueKind kindOf(Stage stage) {
-    return {stage == Stage::Weights, stageInfo(stage).isSigned};
 }
 
 Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font) {

@@ -2,20 +2,15 @@
 
 #include "core/tensor/errors.h"
 #include "ui/render/figure_parts.h"
+#include "ui/render/head_colors.h"
 
 #include <QPainterPath>
 #include <algorithm>
 
 namespace headscope {
 
-// Okabe and Ito 2008, then Tol's muted scheme.
-static const QColor headColors[] = {QColor(0x00, 0x72, 0xb2), QColor(0xd5, 0x5e, 0x00), QColor(0x00, 0x9e, 0x73),
-                                    QColor(0xcc, 0x79, 0xa7), QColor(0xe6, 0x9f, 0x00), QColor(0x56, 0xb4, 0xe9),
-                                    QColor(0x8c, 0x8c, 0x8c), QColor(0x9b, 0x6a, 0x3c), QColor(0x33, 0x22, 0x88),
-                                    QColor(0x99, 0x99, 0x33), QColor(0x88, 0x22, 0x55), QColor(0x44, 0xaa, 0x99)};
-
 QColor linkColor(int head, bool dark) {
-    const QColor color = headColors[static_cast<std::size_t>(head) % std::size(headColors)];
+    const QColor color = headColor(head);
     return dark && color.lightness() < 100 ? color.lighter(170) : color;
 }
 

@@ -33,7 +33,7 @@ struct Links {
 // Throws InputError for a stage other than weights: only they say how much of a query goes where.
 Links readLinks(const AttentionTrace& trace, const View& view);
 
-// Colours that people with any colour vision tell apart, in an order that starts calm.
+// headColor, lighter where it would vanish on a dark ground.
 QColor linkColor(int head, bool dark);
 
 // Where the two columns of tokens stand.

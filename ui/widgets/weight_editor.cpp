@@ -236,7 +236,7 @@ void WeightEditor::addEmbeddingBlock(Stage stage, std::vector<WeightBlock>& bloc
     if (const SharedMatrix& own = isKey ? scenario.y : scenario.x)
         known = {own, tokens, scenario.original};
     else if (!known.values || known.model != scenario.original || known.tokens != tokens)
-        known = {scenario.original->embedder().embed(tokens).sum, tokens, scenario.original};
+        known = {scenario.original->embedder().embed(tokens).x, tokens, scenario.original};
     const SharedMatrix& opened = known.values;
     blocks.push_back({share(embeddingOf(scenario, stage, *opened)),
                       opened,
