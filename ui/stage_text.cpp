@@ -175,7 +175,11 @@ static bool hasGlyph(const QString& character) {
 }
 
 QString tokenText(const Token& token) {
-    const QString text = fromUtf8(token.text.empty() ? token.piece : token.text);
+    return tokenText(token.text.empty() ? token.piece : token.text);
+}
+
+QString tokenText(const std::string& utf8) {
+    const QString text = fromUtf8(utf8);
     QString shown;
     for (const char32_t code : text.toStdU32String()) {
         const QString character = QString::fromUcs4(&code, 1);

@@ -345,9 +345,11 @@ void addComputeOptions(CommandLine& line, ComputeOptions& o) {
     line.value("--ablate", o.ablate, "L:H,...", "switch heads off before W_O");
     line.list("--rule", o.rules, "NAME", "a class rule, wrong on purpose: " + ruleNames());
     line.value("--site", o.site, "SITE", "encoder.self, decoder.self or decoder.cross (encoder-decoder models)");
-    line.value("--special", o.special, "HOW", "special tokens: show, hide, unranged (no say in the colour range) or drop (rows divided by what is "
+    line.value("--special", o.special, "HOW",
+               "special tokens: show, hide, unranged (no say in the colour range) or drop (rows divided by what is "
                "left); models that add some");
-    line.flag("--words", o.words, "weights: join the pieces of words, sum over keys, mean over queries (subword models)");
+    line.flag("--words", o.words,
+              "weights: join the pieces of words, sum over keys, mean over queries (subword models)");
     line.group("Selection");
     line.value("--layer", o.layer, "L", "the layer, from 0");
     line.value("--head", o.head, "H", "a head, a list as in 0,3,5-7, or all");

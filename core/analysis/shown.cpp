@@ -38,9 +38,8 @@ bool continuesByMark(const Token& token, bool marksBeginnings) {
 }
 
 bool marksBeginnings(const TokenSequence& tokens) {
-    return std::ranges::any_of(tokens.tokens, [](const Token& t) {
-        return t.piece.starts_with("\u0120") || t.piece.starts_with("\u2581");
-    });
+    return std::ranges::any_of(
+        tokens.tokens, [](const Token& t) { return t.piece.starts_with("\u0120") || t.piece.starts_with("\u2581"); });
 }
 
 std::string labelOf(const Token& token) {
@@ -158,8 +157,8 @@ std::vector<bool> closedCells(const KeyMask& mask, const ShownAxis& rows, const 
     const auto seesAll = [&](int query) {
         const KeyMask::Range range = mask.open[static_cast<std::size_t>(query)];
         return range.begin == 0 && std::ranges::all_of(cols.places, [&](const ShownAxis::Place& col) {
-            return col.tokens.back() < range.end;
-        });
+                   return col.tokens.back() < range.end;
+               });
     };
     if (!mask.additive && std::ranges::all_of(rows.places, [&](const ShownAxis::Place& row) {
             return std::ranges::all_of(row.tokens, seesAll);

@@ -35,8 +35,8 @@ struct ShownStage {
     std::vector<double> removed; // per row: the weight that dropping took away; empty unless weights were dropped
     std::vector<bool> closed;    // rows * cols: weights that the mask closes; empty without such a cell
     bool cellIsClosed(int row, int col) const {
-        return !closed.empty() &&
-               closed[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols.size()) + static_cast<std::size_t>(col)];
+        return !closed.empty() && closed[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols.size()) +
+                                         static_cast<std::size_t>(col)];
     }
 };
 
@@ -46,7 +46,9 @@ struct ShownStage {
 // lose them (the softmax of what is left of `masked` is what is left of the weights, divided). Throws InputError where
 // every token is special and none may be shown.
 ShownStage shownStage(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, const View& view);
-inline bool mergesWords(Stage stage) { return stage == Stage::Weights; }
+inline bool mergesWords(Stage stage) {
+    return stage == Stage::Weights;
+}
 
 // The view's heads as one matrix: the mean or the maximum of each cell. Equal shapes, at least one.
 Matrix combined(std::span<const SharedMatrix> matrices, Combine how);

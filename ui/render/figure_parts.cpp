@@ -137,8 +137,7 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
         range = {};
     const ResolvedRange resolved = resolveRange(range, view.curve, kindOf(stage), shown);
     Panel panel;
-    panel.picture =
-        shownPicture(whole, ColorScale(view.colors, stageInfo(stage).isSigned, resolved.range, view.curve));
+    panel.picture = shownPicture(whole, ColorScale(view.colors, stageInfo(stage).isSigned, resolved.range, view.curve));
     panel.title = QString::fromUtf8(stageInfo(stage).id.data(), static_cast<qsizetype>(stageInfo(stage).id.size()));
     panel.rows = stageLabels(trace, stage, true, matrix->rows(), font);
     panel.cols = stageLabels(trace, stage, false, matrix->cols(), font);

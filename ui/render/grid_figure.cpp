@@ -18,12 +18,14 @@ static double drawGridLabels(Sheet& sheet, QPointF topLeft, QSizeF pitch, double
     for (int l = 0; l < layers; ++l)
         layerLabels << QStringLiteral("L%1").arg(l);
     const double left = topLeft.x() - figurePad, smallest = 0.6 * sheet.pointSize();
-    const LabelPlan top = planLabels(Side::Top, headLabels, sheet.font(), {pitch.width(), 60, smallest, figureDevice()});
+    const LabelPlan top =
+        planLabels(Side::Top, headLabels, sheet.font(), {pitch.width(), 60, smallest, figureDevice()});
     const LabelPlan side =
         planLabels(Side::Left, layerLabels, sheet.font(), {pitch.height(), left, smallest, figureDevice()});
     const double y = topLeft.y() + top.extent + 4;
-    for (const PlacedLabel& label : placeLabels(Side::Top, top, y - 4, topLeft.x() - gap / 2, pitch.width(), 0,
-                                                topLeft.x() + static_cast<double>(heads.size()) * pitch.width(), figureDevice()))
+    for (const PlacedLabel& label :
+         placeLabels(Side::Top, top, y - 4, topLeft.x() - gap / 2, pitch.width(), 0,
+                     topLeft.x() + static_cast<double>(heads.size()) * pitch.width(), figureDevice()))
         top.turned ? sheet.textUp(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted)
                    : sheet.text(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted);
     for (int l = 0; l < layers; l += side.step)
@@ -87,8 +89,10 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
                                .arg(layers == 1 ? QString() : QStringLiteral("s"))
                                .arg(heads)
                                .arg(heads == 1 ? QString() : QStringLiteral("s"), shapeText(*shown.front().matrix));
-    y += drawHeading(sheet, {figurePad, y}, inner, spec, heads == trace.config().heads ? QStringLiteral("All heads") : QStringLiteral("%1 heads").arg(heads),
-                     QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), remark);
+    y +=
+        drawHeading(sheet, {figurePad, y}, inner, spec,
+                    heads == trace.config().heads ? QStringLiteral("All heads") : QStringLiteral("%1 heads").arg(heads),
+                    QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), remark);
 
     // Head names stand under the thumbnails where the model has them, wrapped to two lines.
     const QFont small = sheet.font(0.85);
@@ -151,8 +155,8 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
         if (ownRanges) {
             View own = view;
             own.range = {RangeSpec::Kind::Head};
-            scale = ColorScale(view.colors, kind.isSigned, shownRange(own, view.stage, {&stage, 1}, {}).range,
-                               view.curve);
+            scale =
+                ColorScale(view.colors, kind.isSigned, shownRange(own, view.stage, {&stage, 1}, {}).range, view.curve);
         }
         const QRectF area(figurePad + labelRoom + column * pitch, y + row * rowPitch, side, side);
         sheet.cells(shownPicture(stage, scale), area, false, 131072 / (layers * heads));

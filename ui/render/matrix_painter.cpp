@@ -247,7 +247,8 @@ void paintClipMarks(QPainter& painter, const CellPicture& picture, const QRectF&
         for (int c = w.c0; c < w.c1; ++c) {
             const int cut = picture.scale().cut(picture.matrix()(r, c));
             const QRectF cell = cellRect(area, rows, cols, r, c);
-            if (cut == 0 || picture.pyramid().at(r, c) == ColorScale::masked || !clip.adjusted(-0.5, -0.5, 0.5, 0.5).contains(cell))
+            if (cut == 0 || picture.pyramid().at(r, c) == ColorScale::masked ||
+                !clip.adjusted(-0.5, -0.5, 0.5, 0.5).contains(cell))
                 continue;
             painter.setBrush(QColor::fromRgb(ColorScale::inkOn(picture.color(r, c))));
             const QPointF corner = cut > 0 ? cell.topRight() : cell.bottomLeft();
