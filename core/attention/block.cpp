@@ -2,9 +2,6 @@
 
 #include "core/tensor/arithmetic.h"
 
-#include <cmath>
-#include <numbers>
-
 namespace headscope {
 
 SharedMatrix normalized(const SharedMatrix& x, const NormWeights& w, Norm norm, double epsilon) {
@@ -13,42 +10,40 @@ SharedMatrix normalized(const SharedMatrix& x, const NormWeights& w, Norm norm, 
     return share(norm == Norm::Layer ? layerNorm(*x, *w.gain, w.bias.get(), epsilon) : rmsNorm(*x, *w.gain, epsilon));
 }
 
-static double activation(double x, Activation a) {
+static Pointwise pointwiseOf(Activation a) {
     switch (a) {
     case Activation::Gelu:
-        return 0.5 * x * (1.0 + std::erf(x * std::numbers::sqrt2 / 2.0));
-    case Activation::GeluTanh: // Hendrycks and Gimpel 2016
-        return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+        return Pointwise::Gelu;
+    case Activation::GeluTanh:
+        return Pointwise::GeluTanh;
     case Activation::Relu:
-        return x > 0 ? x : 0;
+        return Pointwise::Relu;
     case Activation::Silu:
-        return x / (1.0 + std::exp(-x));
+        return Pointwise::Silu;
     }
-    return x;
-}
-
-Matrix activated(Matrix x, Activation a) {
-    for (float& v : x.values())
-        v = static_cast<float>(activation(v, a));
-    return x;
+    return Pointwise::Relu;
 }
 
 Matrix feedForward(const Backend& backend, const Matrix& x, const BlockWeights& w, Activation a) {
-    Matrix inner = backend.linear(x, *w.up.w, w.up.b.get());
+    Matrix inner = backend.linear(x, w.up.w, w.up.b.get());
     if (w.gate.w) {
-        const Matrix gate = activated(backend.linear(x, *w.gate.w, w.gate.b.get()), a);
+        Matrix gate = backend.linear(x, w.gate.w, w.gate.b.get());
+        backend.apply(pointwiseOf(a), gate.values());
         for (std::size_t i = 0; i < inner.size(); ++i)
             inner.values()[i] *= gate.values()[i];
     } else {
-        inner = activated(std::move(inner), a);
+        backend.apply(pointwiseOf(a), inner.values());
     }
-    return backend.linear(inner, *w.down.w, w.down.b.get());
+    return backend.linear(inner, w.down.w, w.down.b.get());
 }
 
 Matrix logits(const Backend& backend, const OutputLayer& o, const Matrix& hidden, const ModelConfig& config) {
     SharedMatrix x = share(hidden);
-    if (o.dense.w)
-        x = share(activated(backend.linear(*x, *o.dense.w, o.dense.b.get()), o.activation));
+    if (o.dense.w) {
+        Matrix dense = backend.linear(*x, o.dense.w, o.dense.b.get());
+        backend.apply(pointwiseOf(o.activation), dense.values());
+        x = share(std::move(dense));
+    }
     x = normalized(x, o.norm, Norm::Layer, config.normEpsilon);
     return backend.linear(*x, transposed(*o.vocabulary), o.bias.get());
 }

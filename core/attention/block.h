@@ -13,8 +13,6 @@ SharedMatrix normalized(const SharedMatrix& x, const NormWeights& weights, Norm 
 // down(act(up(x))), or down(act(gate(x)) * up(x)) where there is a gate. (n, d) -> (n, d).
 Matrix feedForward(const Backend& backend, const Matrix& x, const BlockWeights& weights, Activation activation);
 
-Matrix activated(Matrix x, Activation activation);
-
 // hidden (n, d_model) after the final norm -> (n, vocabulary).
 Matrix logits(const Backend& backend, const OutputLayer& output, const Matrix& hidden, const ModelConfig& config);
 

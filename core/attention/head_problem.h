@@ -14,8 +14,12 @@ struct HeadInputs {
 HeadInputs headInputs(const Scenario& scenario, const KeyMask& mask, const LayerTrace& layer, LayerIndex l,
                       HeadIndex h);
 
-// All rows, in blocks that bound the memory: an n x m matrix exists only where it is wanted.
+// All rows: an n x m matrix exists only where it is wanted.
 HeadStages runHead(const Backend& backend, const HeadProblem& problem, HeadWanted wanted, const std::stop_token& stop);
+
+// Many heads at once (Backend::attendAll).
+void runHeads(const Backend& backend, std::span<const HeadInputs> heads, std::span<const HeadTarget> targets,
+              const Backend::VisitWeights& visit, const std::stop_token& stop);
 
 // The class rule average-heads: the mean of all heads' weights (n, m).
 Matrix meanWeights(const Backend& backend, const Scenario& scenario, const KeyMask& mask, const LayerTrace& layer,

@@ -10,15 +10,6 @@ namespace headscope {
 
 namespace {
 
-// Copies a block into its rows of the whole; allocates the whole with the first block.
-void place(const Matrix& block, int begin, int rows, Matrix& whole) {
-    if (block.empty())
-        return;
-    if (whole.empty())
-        whole = Matrix(rows, block.cols());
-    std::ranges::copy(block.values(), whole.row(begin).data());
-}
-
 // O_h W_O[h] with the class rules' variants; zero for a head that is off.
 Matrix contributionOf(const AttentionTrace& t, LayerIndex layer, HeadIndex head) {
     const ModelConfig& c = t.config();
@@ -92,25 +83,34 @@ HeadInputs headInputs(const Scenario& s, const KeyMask& mask, const LayerTrace& 
 }
 
 HeadStages runHead(const Backend& backend, const HeadProblem& p, HeadWanted wanted, const std::stop_token& stop) {
-    constexpr int cellsPerBlock = 1 << 20;
     const int n = p.q.rows, m = p.k.rows;
-    const int step = p.softmaxOverQueries ? n : std::clamp(cellsPerBlock / std::max(m, 1), 16, 1024);
     const std::int64_t cells = std::int64_t{n} * m;
     const int maps = wanted.scores + wanted.scaled + wanted.masked + wanted.weights + (p.softmaxOverQueries ? 6 : 0);
     requireMemory(4 * cells * maps, "a map of " + std::to_string(n) + " x " + std::to_string(m) + " cells",
                   "shorten the text");
     HeadStages out;
-    for (int begin = 0; begin < n; begin += step) {
-        if (stop.stop_requested())
-            throw Cancelled();
-        const HeadRows rows = backend.attend(p, begin, std::min(begin + step, n), wanted);
-        place(rows.scores, begin, n, out.scores);
-        place(rows.scaled, begin, n, out.scaled);
-        place(rows.masked, begin, n, out.masked);
-        place(rows.weights, begin, n, out.weights);
-        place(rows.output, begin, n, out.output);
-    }
+    HeadTarget target;
+    const auto want = [n](bool isWanted, int cols, Matrix& matrix, MatrixWindow& window) {
+        if (isWanted)
+            window = matrix = Matrix(n, cols);
+    };
+    want(wanted.scores, m, out.scores, target.scores);
+    want(wanted.scaled, m, out.scaled, target.scaled);
+    want(wanted.masked, m, out.masked, target.masked);
+    want(wanted.weights, m, out.weights, target.weights);
+    want(wanted.output, p.v.cols, out.output, target.output);
+    backend.attendAll({&p, 1}, {&target, 1}, {}, stop);
     return out;
+}
+
+void runHeads(const Backend& backend, std::span<const HeadInputs> heads, std::span<const HeadTarget> targets,
+              const Backend::VisitWeights& visit, const std::stop_token& stop) {
+    std::vector<HeadProblem> problems;
+    for (const HeadInputs& in : heads) {
+        problems.push_back(in.problem);
+        problems.back().scoreEdits = in.edits;
+    }
+    backend.attendAll(problems, targets, visit, stop);
 }
 
 Matrix meanWeights(const Backend& backend, const Scenario& s, const KeyMask& mask, const LayerTrace& layer,

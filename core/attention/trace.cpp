@@ -107,7 +107,7 @@ public:
             t.meanWeights = share(meanWeights(m_backend, m_scenario, m_mask, t, l, m_stop));
         t.concat = share(concat(t, l));
         const bool projected = w.wO && !has(m_scenario.rules, Rule::NoOutputProjection);
-        t.output = projected ? share(m_backend.linear(*t.concat, *w.wO, w.bO.get())) : t.concat;
+        t.output = projected ? share(m_backend.linear(*t.concat, w.wO, w.bO.get())) : t.concat;
         t.hidden = leave(t, l);
         return std::make_shared<const LayerTrace>(std::move(t));
     }
@@ -141,7 +141,7 @@ private:
             throw Cancelled();
         if (has(m_scenario.rules, Rule::SplitInput))
             return share(m_backend.linear(x, blockDiagonal(*w, heads), b.get()));
-        return share(m_backend.linear(x, *w, b.get()));
+        return share(m_backend.linear(x, w, b.get()));
     }
 
     bool isEmptyRow(int i) const {
@@ -155,25 +155,29 @@ private:
     }
 
     Matrix concat(const LayerTrace& t, LayerIndex l) const {
-        const int n = t.x->rows(), dV = m_config.dV;
-        std::vector<Matrix> outputs;
-        for (int h = 0; h < m_config.heads; ++h) {
+        const int n = t.x->rows(), heads = m_config.heads, dV = m_config.dV;
+        // Where each head's output stands: its band of concat; heads that are off stay 0.
+        const bool reshaped = has(m_scenario.rules, Rule::ConcatReshape);
+        std::vector<Matrix> outputs(reshaped ? static_cast<std::size_t>(heads) : 0, Matrix(n, dV));
+        Matrix all(reshaped ? 0 : n, heads * dV);
+        std::vector<HeadInputs> inputs;
+        std::vector<HeadTarget> targets;
+        for (int h = 0; h < heads; ++h) {
             const HeadIndex head{h};
-            const HeadInputs in = headInputs(m_scenario, m_mask, t, l, head);
             if (m_scenario.headIsOff(l, head))
-                outputs.emplace_back(n, dV);
-            else if (t.meanWeights)
-                outputs.push_back(m_backend.linear(*t.meanWeights, in.problem.v, nullptr));
-            else
-                outputs.push_back(runHead(m_backend, in.problem, {.output = true}, m_stop).output);
+                continue;
+            HeadInputs in = headInputs(m_scenario, m_mask, t, l, head);
+            const MatrixWindow output = reshaped ? MatrixWindow(outputs[static_cast<std::size_t>(h)])
+                                                 : MatrixWindow(all).colRange(h * dV, (h + 1) * dV);
+            if (t.meanWeights) {
+                m_backend.linearInto(*t.meanWeights, in.problem.v, nullptr, output);
+                continue;
+            }
+            inputs.push_back(std::move(in));
+            targets.emplace_back().output = output;
         }
-        if (has(m_scenario.rules, Rule::ConcatReshape))
-            return concatByReshape(outputs);
-        Matrix all(n, m_config.heads * dV);
-        for (int h = 0; h < m_config.heads; ++h)
-            for (int i = 0; i < n; ++i)
-                std::ranges::copy(outputs[static_cast<std::size_t>(h)].row(i), all.row(i).begin() + h * dV);
-        return all;
+        runHeads(m_backend, inputs, targets, {}, m_stop);
+        return reshaped ? concatByReshape(outputs) : all;
     }
 
     const Scenario& m_scenario;

@@ -1,11 +1,17 @@
 // Backend: the few operations on host matrices that everything else is made of. The reference (Eigen, written to be
-// read) is what every faster one is compared with. Knows nothing of models, tokens or files.
+// read) is what every faster one is compared with (tests/core/backend_test.cpp: one table of cases for all of them).
+// What every backend promises beside its tolerance: a result depends on the operands alone, bit for bit. Not on the
+// number of threads, not on which rows, heads or stages were asked for together. So a head derived on demand equals its
+// band of concat, and what is reused equals what is computed again.
+// Knows nothing of models, tokens or files.
 #pragma once
 
-#include "core/tensor/matrix.h"
+#include "core/tensor/matrix_window.h"
 
+#include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -60,20 +66,56 @@ struct HeadRows {
     Matrix output;                          // (end - begin, d_v)
 };
 
+// Where a whole head goes: windows into matrices that the caller keeps, for example its band of concat. A window
+// without data is not wanted.
+struct HeadTarget {
+    MatrixWindow scores, scaled, masked, weights; // (n, m)
+    MatrixWindow output;                          // (n, d_v)
+};
+
+// The right operand of a product. `owner` is the matrix that it is all of, or null: for as long as that lives, a
+// backend may keep what it made of it (packed, or on a device), found by the address.
+struct Weights {
+    MatrixView view;
+    SharedMatrix owner;
+
+    Weights(MatrixView v) : view(v) {}                                        // NOLINT: a view is a weight nobody keeps
+    Weights(const Matrix& m) : view(m) {}                                     // NOLINT
+    Weights(SharedMatrix shared) : view(*shared), owner(std::move(shared)) {} // NOLINT
+};
+
+// What stands between the two products of an MLP, value by value.
+enum class Pointwise { Gelu, GeluTanh, Relu, Silu };
+
 class Backend {
 public:
     virtual ~Backend() = default;
-    virtual std::string name() const = 0;        // "cpu"
+    virtual std::string name() const = 0;        // "cpu": what --backend calls it
     virtual std::string description() const = 0; // for the status line and `devices`
 
-    // x w + b: (n, a) (a, b) -> (n, b). bias is (1, b) or null.
-    virtual Matrix linear(MatrixView x, MatrixView w, const Matrix* bias) const = 0;
+    // x w + b: (n, a) (a, b) -> (n, b), into `out`, which overlaps no operand. bias is (1, b) or null.
+    virtual void linearInto(MatrixView x, const Weights& w, const Matrix* bias, MatrixWindow out) const = 0;
+    Matrix linear(MatrixView x, const Weights& w, const Matrix* bias) const;
+
     // Rows [begin, end) of one head. A fully masked row has weights of 0. With softmaxOverQueries the range is all
     // rows.
     virtual HeadRows attend(const HeadProblem& problem, int begin, int end, HeadWanted wanted) const = 0;
+
+    // All rows of many heads; targets[i] belongs to heads[i]. visit, where there is one, is given the weights of every
+    // row once, a block of whole rows [begin, begin + weights.rows) at a time, while they are at hand: for what is
+    // derived from maps that nobody keeps. Blocks come in any order and from several threads at once.
+    // Throws Cancelled when stop is requested.
+    using VisitWeights = std::function<void(int head, int begin, MatrixView weights)>;
+    virtual void attendAll(std::span<const HeadProblem> heads, std::span<const HeadTarget> targets,
+                           const VisitWeights& visit, const std::stop_token& stop) const;
+
+    virtual void apply(Pointwise function, std::span<float> values) const; // in place
+
+protected:
+    static int rowsPerBlock(const HeadProblem& problem); // bounds the memory of a block of attend's matrices
 };
 
-// The reference: products summed in double and rounded to float once.
+// The reference: products summed in double and rounded to float once. One thread.
 const Backend& referenceBackend();
 
 struct BackendInfo {
@@ -82,7 +124,7 @@ struct BackendInfo {
     std::string why; // when it is not available
 };
 std::vector<BackendInfo> listBackends();
-// "auto", "cpu", "opencl[:N]"; throws InputError with the reason.
+// "auto", "cpu", "reference", "opencl[:N]"; throws InputError with the reason.
 const Backend& backendByName(std::string_view name);
 
 } // namespace headscope

@@ -50,11 +50,11 @@ bool softmax(int count, const Get& logit, const Open& isOpen, const Set& set, do
 
 class ReferenceBackend final : public Backend {
 public:
-    std::string name() const override { return "cpu"; }
+    std::string name() const override { return "reference"; }
     std::string description() const override { return "CPU reference (Eigen, sums in double, one thread)"; }
 
-    Matrix linear(MatrixView x, MatrixView w, const Matrix* bias) const override {
-        return headscope::linear(x, w, bias);
+    void linearInto(MatrixView x, const Weights& w, const Matrix* bias, MatrixWindow out) const override {
+        copyInto(headscope::linear(x, w.view, bias), out);
     }
 
     HeadRows attend(const HeadProblem& p, int begin, int end, HeadWanted wanted) const override {
