@@ -80,11 +80,9 @@ const HeadSummary* mostTelling(const Survey& survey) {
     for (const HeadSummary& head : survey.heads) {
         if (!head.strongest)
             continue;
-        const bool neighbours = std::abs(head.strongest->row - head.strongest->col) <= 1;
         const bool ownWords =
             head.metrics.label == "none" || head.metrics.label == "same word" || head.metrics.label == "induction";
-        const double telling =
-            static_cast<double>(head.strongestWeight) * (ownWords ? 1 : 0.5) * (neighbours ? 0.6 : 1);
+        const double telling = static_cast<double>(head.strongestWeight) * (ownWords ? 1 : 0.5);
         if (telling > most) {
             most = telling;
             best = &head;

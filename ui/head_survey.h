@@ -41,7 +41,7 @@ Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, cons
 // all. Nothing for a matrix without a finite number.
 std::optional<CellRef> strongestCell(const Matrix& values, const Scenario& scenario, Stage stage);
 // The head to open a trained model on when nobody chose one: the one whose strongest link between two words is the most
-// striking; links that position alone explains, and rests on special tokens, count less. Null without heads.
+// striking; heads whose pattern position or special tokens explain count half. Null without heads.
 const HeadSummary* mostTelling(const Survey& survey);
 // True where the label means that the head rests on tokens that the model added: first and separator tokens.
 bool restsOnSpecial(const HeadSummary& head, const Scenario& scenario);

@@ -83,7 +83,7 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
     const AttentionTrace& trace = *source.trace;
     const View& view = spec.view;
     const HeadIndex head = view.heads.front();
-    const std::vector<Line> lines = readLines(trace, view, sheet.font());
+    std::vector<Line> lines = readLines(trace, view, sheet.font());
     const double inner = width - 2 * figurePad, arrow = 24;
     const QFont font = sheet.font(), bold = sheet.font(1, true), small = sheet.font(0.8);
     const double text = sheet.lineHeight(font), smallText = sheet.lineHeight(small);
@@ -124,6 +124,10 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
         pitch = std::min(2 * text, (*height - fixed) / rows);
         if (pitch <= 0.2)
             refuseSize(spec);
+        if (pitch < 0.4 * text) // specks instead of words
+            for (Line& line : lines)
+                for (Block& block : line)
+                    block.panel.rows.clear();
         measure();
     }
     for (const Line& line : lines) {
@@ -159,7 +163,9 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
             const QSizeF cell(w / block.panel.colCount(), pitch);
             const QString step = QStringLiteral("%1 %2").arg(info.step).arg(
                 QString::fromUtf8(info.stepName.data(), static_cast<qsizetype>(info.stepName.size())));
-            const QString symbol = QString::fromUtf8(info.symbol.data(), static_cast<qsizetype>(info.symbol.size()));
+            QString symbol = QString::fromUtf8(info.symbol.data(), static_cast<qsizetype>(info.symbol.size()));
+            if (!stageAvailable(trace, Stage::EmbeddingKey))
+                symbol.replace(u'Y', u'X'); // one text: both are the same matrix
             if (sheet.formulaWidth(step, bold) > w + arrow - 4)
                 refuseSize(spec); // a step without its name says nothing
             sheet.formula({x, y}, step, bold, sheet.theme().text);

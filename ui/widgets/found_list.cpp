@@ -154,7 +154,8 @@ static QString linkText(const Scenario& scenario, CellRef cell) {
     const auto text = [](const TokenSequence& tokens, int i) {
         return tokenText(tokens.tokens[static_cast<std::size_t>(i)]);
     };
-    return QStringLiteral("%1 → %2").arg(text(scenario.query, cell.row), text(scenario.keyTokens(), cell.col));
+    return QStringLiteral("%1 → %2").arg(isolated(text(scenario.query, cell.row)),
+                                         isolated(text(scenario.keyTokens(), cell.col)));
 }
 
 // True where the label alone says that the pinned cell is bright: position explains it, not the words.
@@ -165,11 +166,11 @@ static bool isByPosition(const std::string& label, CellRef cell) {
 
 // What the head does here; where the model names its heads, its name first and, if it is another, what was found. A
 // head that rests on special tokens is told by the words that it links besides.
-static Finding findingOf(const HeadSummary& summary, const Survey& survey) {
+static FoundList::Finding findingOf(const HeadSummary& summary, const Survey& survey) {
     const HeadMetrics& m = summary.metrics;
     const Scenario& scenario = survey.trace->scenario;
     const ModelConfig& config = survey.trace->config();
-    Finding finding{m.layer, m.head, labelText(m.label), m.strength, {}};
+    FoundList::Finding finding{m.layer, m.head, labelText(m.label), m.strength, {}};
     const bool rests = restsOnSpecial(summary, scenario);
     if (rests)
         finding.note = FoundList::tr("mostly on special tokens");
@@ -187,13 +188,13 @@ static Finding findingOf(const HeadSummary& summary, const Survey& survey) {
 }
 
 // The same, said of the pinned cell.
-static Finding findingOfCell(const HeadSummary& summary, const Survey& survey) {
+static FoundList::Finding findingOfCell(const HeadSummary& summary, const Survey& survey) {
     const HeadMetrics& m = summary.metrics;
-    Finding finding{m.layer,
-                    m.head,
-                    m.label == "none" ? QString() : labelText(m.label),
-                    static_cast<double>(summary.pinnedWeight),
-                    {}};
+    FoundList::Finding finding{m.layer,
+                               m.head,
+                               m.label == "none" ? QString() : labelText(m.label),
+                               static_cast<double>(summary.pinnedWeight),
+                               {}};
     if (isByPosition(m.label, *survey.pinned))
         finding.what = FoundList::tr("%1: by position alone").arg(finding.what);
     return finding;

@@ -80,7 +80,11 @@ void HeatmapView::Private::drawLabels(QPainter& painter, Side side) {
     const LabelPlan plan =
         planLabels(side, all.mid(first, last - first), labelFont,
                    {pitch, left ? rowLabelRoom : colLabelRoom, smallestHeatmapLabel * labelFont.pointSizeF(), plot});
-    (left ? rowLabelExtent : colLabelExtent) = plan.extent;
+    // The label under the pointer is set larger than shrunk ones, and the title stands beside it.
+    const double largest =
+        left || plan.turned ? plan.extent * labelFont.pointSizeF() / plan.font.pointSizeF() * 1.1 : 0;
+    (left ? rowLabelExtent : colLabelExtent) =
+        std::max(plan.extent, std::min(largest, left ? rowLabelRoom : colLabelRoom));
     const double start = (left ? origin().y() : origin().x()) + first * pitch;
     const auto labels =
         left ? placeLabels(side, plan, cells.left() - heatmapGap, start, pitch, cells.top(), cells.bottom(), plot)

@@ -39,7 +39,7 @@ void HeatmapView::Private::layOut() {
     const double captionWidth = std::min(220.0, small.horizontalAdvance(contents().rangeCaption)) + 2 * sumWidth + 110;
     QSizeF pitch;
     showRowMargins = showColSums = false;
-    const double bars = contents().weightMargins && height >= 20 * line ? 2.4 * line : 0;
+    const double bars = contents().weightMargins && height >= 20 * line ? 2.0 * line : 0;
     barsHeight = 0;
     bool legendBeside = false; // at the left of the cells instead of below
     double left = 0, top = 0;
@@ -59,7 +59,9 @@ void HeatmapView::Private::layOut() {
             legendBeside = tokens && rows() * largestCell > h && spare / 2 > captionWidth + 2 * rows();
         }
         if (round == 3 && widestFlat + 0.4 * line > pitch.width())
-            colLabelRoom = std::min(widestCol, 0.26 * height);
+            colLabelRoom = std::min(widestCol, 0.26 * height) * (pitch.width() < 0.9 * line ? 0.75 : 1);
+        if (round == 3 && pitch.height() < 0.9 * line) // labels shrink; only a long one under the pointer is elided
+            rowLabelRoom = 0.75 * std::min(widestRow, 0.26 * width);
         const bool margins = contents().weightMargins;
         if (round < 5) {
             showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;

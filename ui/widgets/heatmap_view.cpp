@@ -1,3 +1,4 @@
+#include "ui/stage_text.h"
 #include "ui/widgets/heatmap_private.h"
 
 #include <QAccessibleWidget>
@@ -311,8 +312,8 @@ QString HeatmapView::describe(std::optional<CellRef> cell) const {
     if (!d->valid(cell))
         return {};
     const HeatmapContents& c = d->contents();
-    const QString row = c.rowLabels.value(cell->row, QString::number(cell->row)),
-                  col = c.colLabels.value(cell->col, QString::number(cell->col));
+    const QString row = isolated(c.rowLabels.value(cell->row, QString::number(cell->row))),
+                  col = isolated(c.colLabels.value(cell->col, QString::number(cell->col)));
     const float value = (*c.matrix)(cell->row, cell->col);
     const QString number = value == -std::numeric_limits<float>::infinity()
                                ? tr("masked (−∞)")

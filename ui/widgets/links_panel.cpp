@@ -92,6 +92,7 @@ void LinksPanel::take(const Shown& shown) {
         names << QStringLiteral("<span style='color:%1'>■</span>&nbsp;%2")
                      .arg(linkColor(static_cast<int>(i), theme().dark).name(), heads[i].name.toHtmlEscaped());
     m_legend->setText(names.join(QStringLiteral(" &nbsp; ")));
+    m_legend->setVisible(names.size() > 1);
     markPinned();
 }
 

@@ -1,6 +1,7 @@
 #include "ui/widgets/links_view.h"
 
 #include "ui/render/axis_labels.h"
+#include "ui/stage_text.h"
 #include "ui/theme.h"
 
 #include <QKeyEvent>
@@ -43,7 +44,7 @@ int LinksView::longer() const {
 // Tall enough that no label has to be left out; a longer text scrolls.
 QSize LinksView::minimumSizeHint() const {
     const double line = QFontMetricsF(font()).height();
-    return {260, static_cast<int>(longer() * smallestLabel * line + 2 * line + 2 * around)};
+    return {260, static_cast<int>(longer() * 1.05 * smallestLabel * line + 2 * line + 2 * around)};
 }
 
 static double widest(const QStringList& texts, const QFont& font) {
@@ -135,11 +136,11 @@ QString LinksView::describe(Place place) const {
     const std::vector<Link>& drawn = m_contents->links.drawn; // weakest first
     for (auto link = drawn.rbegin(); link != drawn.rend() && parts.size() < 6; ++link)
         if (belongs(*link, place))
-            parts << QStringLiteral("%1 %2").arg(others.value(place.key ? link->query : link->key),
+            parts << QStringLiteral("%1 %2").arg(isolated(others.value(place.key ? link->query : link->key)),
                                                  QLocale().toString(static_cast<double>(link->weight), 'f', 2));
     const QString list = parts.isEmpty() ? tr("no link is drawn") : parts.join(QStringLiteral(", "));
     return (place.key ? tr("%1 (key) is attended by: %2") : tr("%1 (query) attends to: %2"))
-        .arg(own.value(place.index), list);
+        .arg(isolated(own.value(place.index)), list);
 }
 
 void LinksView::drawLabels(QPainter& painter, bool keys) const {

@@ -118,7 +118,7 @@ void NextWordPanel::refresh() {
     }
     const int at = row();
     const QString word = tokenText(trace->scenario.query.tokens[static_cast<std::size_t>(at)]);
-    m_title->setText(tr("after <b>%1</b> (token %2)").arg(word.toHtmlEscaped()).arg(at));
+    m_title->setText(tr("after <b>%1</b> (token %2)").arg(isolated(word).toHtmlEscaped()).arg(at));
     const auto work = [trace, at, t = temperature()](const std::stop_token&) {
         return nextWords(*trace, at, words, t);
     };

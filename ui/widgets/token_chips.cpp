@@ -257,7 +257,7 @@ void TokenChips::refresh() {
     const QFontMetrics metrics(font());
     m_caption->setText(
         tr("where <b>%1</b> looks in %2")
-            .arg(metrics.elidedText(word, Qt::ElideRight, 12 * metrics.averageCharWidth()).toHtmlEscaped(),
+            .arg(isolated(metrics.elidedText(word, Qt::ElideRight, 12 * metrics.averageCharWidth())).toHtmlEscaped(),
                  headName(view.layer, view.heads.front())));
     const bool tokenCols = scenario.key && isTokenByToken(view.stage) && view.cell;
     m_strip->setChips(queries, keys, row, tokenCols ? view.cell->col : -1);

@@ -88,7 +88,7 @@ void ViewControls::createCombine() {
 }
 
 QString ViewControls::combineName(Combine how) {
-    return how == Combine::None ? tr("side by side") : how == Combine::Mean ? tr("mean") : tr("maximum");
+    return how == Combine::None ? tr("each") : how == Combine::Mean ? tr("mean") : tr("max");
 }
 
 // Threshold and top-k, only for links. Small weights are the interesting ones: the slider is finer there.
@@ -100,7 +100,7 @@ void ViewControls::createLinks() {
     const auto slider = [row](const QString& name, int least, int most) {
         auto* made = new QSlider(Qt::Horizontal);
         made->setRange(least, most);
-        made->setFixedWidth(90);
+        made->setFixedWidth(76);
         made->setAccessibleName(name);
         made->setToolTip(name);
         row->addWidget(made);
@@ -131,6 +131,7 @@ void ViewControls::refreshLinks() {
     m_topText->setText(view.topK ? tr("top %1").arg(*view.topK) : tr("all keys"));
     // So that the row does not move while a slider is dragged.
     m_thresholdText->setMinimumWidth(fontMetrics().horizontalAdvance(tr("all weights")));
+    m_links->setMinimumHeight(m_mask->sizeHint().height()); // in line with the buttons
     m_topText->setMinimumWidth(fontMetrics().horizontalAdvance(tr("all keys")));
 }
 
