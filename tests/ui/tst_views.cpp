@@ -92,7 +92,9 @@ private slots:
     void initTestCase() { applyTheme(makeTheme(false, false)); }
 
     void linksShowEveryWeightAndThePointerOneToken() {
-        const auto window = windowOn("patterns", QStringLiteral("a b c d"), linksView());
+        View view = linksView();
+        view.threshold = 0.5;
+        const auto window = windowOn("patterns", QStringLiteral("a b c d"), view);
         LinksView* links = window->stagePanel().links()->view();
         QVERIFY(links->isVisible());
         QCOMPARE(links->shownLinks(), 4); // the first token looks at itself, each other one at its previous
