@@ -156,6 +156,8 @@ QString HeadModel::summaryOf(LayerIndex layer, HeadIndex head) const {
 }
 
 QVariant HeadModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (role == Qt::FontRole && orientation == Qt::Horizontal && m_headerStep > 1)
+        return scaledFont(0.75);
     if (role == Qt::DisplayRole && orientation == Qt::Horizontal && section % m_headerStep != 0)
         return QString();
     if (role == Qt::DisplayRole)
@@ -232,6 +234,7 @@ HeadGrid::HeadGrid(Workspace& workspace, HeadSurvey& survey, QWidget* parent)
         header->setSectionsClickable(false);
         header->setDefaultAlignment(Qt::AlignCenter);
     }
+    horizontalHeader()->setStyleSheet(QStringLiteral("QHeaderView::section { padding: 1px 0; }")); // narrow columns
     connect(model(), &QAbstractItemModel::modelReset, this, [this] {
         fitCells();
         showSelection();
