@@ -20,6 +20,7 @@
 #include "ui/widgets/next_word_panel.h"
 #include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/site_switch.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/stage_stepper.h"
 #include "ui/widgets/status_line.h"
@@ -142,8 +143,13 @@ static QWidget* scrolling(QWidget* page) {
 }
 
 void MainWindow::createDocks() {
-    m_headsDock =
-        cardDock(this, QStringLiteral("heads"), tr("Heads"), m_heads = new HeadGrid(*m_workspace, *m_survey), true);
+    auto* heads = new QWidget;
+    auto* column = new QVBoxLayout(heads);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->addWidget(new SiteSwitch(*m_workspace));
+    column->addWidget(m_heads = new HeadGrid(*m_workspace, *m_survey));
+    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), heads, true);
     connect(
         m_heads, &HeadGrid::heightNeeded, this,
         [this] {
@@ -538,7 +544,7 @@ int runWindow(const QString& file) {
     applyTheme(makeTheme(false, false));
     Document document = firstDocument();
     if (!file.isEmpty())
-        document = openAnyFile(file, fromUtf8(document.scenario.query.source));
+        document = openAnyFile(file, fromUtf8(document.scenario.firstText()));
     MainWindow window(std::move(document));
     window.show();
     QTimer::singleShot(0, &window, [&window] { window.session().offerRecovery(Autosave::defaultFolder()); });

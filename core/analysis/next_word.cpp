@@ -9,13 +9,14 @@
 namespace headscope {
 
 bool predictsNextWord(const Model& model) {
-    return model.config().causal && model.transformer() && model.transformer()->output;
+    const std::optional<Site> site = model.config().site;
+    return model.outputLayer() && (site ? *site != Site::EncoderSelf : model.config().causal);
 }
 
 NextWords nextWords(const AttentionTrace& trace, int row, int count, double temperature) {
     const Model& model = *trace.scenario.model;
     const Matrix hidden = copy(MatrixView(*trace.hidden).rowRange(row, row + 1));
-    const Matrix all = logits(*trace.backend, *model.transformer()->output, hidden, trace.config());
+    const Matrix all = logits(*trace.backend, *model.outputLayer(), hidden, trace.config());
     const std::span<const float> row0 = all.row(0);
     const double largest = *std::ranges::max_element(row0);
     std::vector<double> p(row0.size());
@@ -47,7 +48,7 @@ NextWords nextWords(const AttentionTrace& trace, int row, int count, double temp
 bool logitIsASum(const Model& model) {
     const BlockForm block = model.config().block;
     const Transformer* t = model.transformer();
-    return t && t->output && !t->output->dense.w && !t->output->norm.gain &&
+    return t && t->output && !model.config().site && !t->output->dense.w && !t->output->norm.gain &&
            (block == BlockForm::PreNorm || block == BlockForm::Parallel);
 }
 

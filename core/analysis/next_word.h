@@ -21,7 +21,7 @@ struct NextWords {
     double others = 0;           // the probability of everything else
 };
 
-// True for a model that reads from left to right and has an output layer.
+// True for a model that reads from left to right and has an output layer; of an encoder-decoder at the decoder's sites.
 bool predictsNextWord(const Model& model);
 // The likeliest words after query `row`: softmax over the vocabulary of logits / temperature. Temperature 0: the
 // largest logit alone (ties shared).
@@ -38,7 +38,8 @@ struct LogitPart {
     double value = 0;
 };
 
-// False where norms stand between the layers (BERT) or behind the final one: there the logit is no such sum.
+// False where norms stand between the layers (BERT) or behind the final one: there the logit is no such sum. Of an
+// encoder-decoder it is one that has parts of two sites, and is not taken apart.
 bool logitIsASum(const Model& model);
 // The parts of the logit of `id` after query `row`, in the order of the layers; they add up to the logit. The model
 // must be one whose logit is a sum.

@@ -13,6 +13,7 @@
 #include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/links_panel.h"
 #include "ui/widgets/next_word_panel.h"
+#include "ui/widgets/site_switch.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/token_chips.h"
 #include "ui/widgets/view_controls.h"
@@ -312,6 +313,22 @@ private slots:
         const double logit = word->child(word->childCount() - 1)->text(2).toDouble();
         QVERIFY(std::abs(sum - logit) < 0.01);
         QVERIFY(std::abs(logit - next.words.front().logit) < 0.01);
+    }
+
+    void anEncoderDecoderIsLookedAtFromThreeSites() {
+        const auto window = windowOn("translate", QStringLiteral("the small black cat sleeps"));
+        auto* sites = window->findChild<SiteSwitch*>();
+        QVERIFY(sites->isVisible());
+        const Scenario& scenario = window->workspace().scenario();
+        QVERIFY(scenario.key);
+        QTest::mouseClick(buttonOf(*sites, QStringLiteral("encoder")), Qt::LeftButton);
+        waitUntilSettled();
+        QVERIFY(!scenario.key);
+        QCOMPARE(mapOf(*window).matrix->rows(), scenario.texts->source.size());
+        QTest::mouseClick(buttonOf(*sites, QStringLiteral("decoder")), Qt::LeftButton);
+        waitUntilSettled();
+        QCOMPARE(mapOf(*window).matrix->rows(), scenario.texts->target.size());
+        QVERIFY(!windowOn("mini", QStringLiteral("The cat"))->findChild<SiteSwitch*>()->isVisible());
     }
 
     void theNextWordTabIsThereOnlyForModelsThatWrite() {
