@@ -7,6 +7,7 @@
 #include "ui/theme.h"
 #include "ui/widgets/figure_widget.h"
 #include "ui/widgets/heatmap_view.h"
+#include "ui/widgets/links_view.h"
 #include "ui/widgets/walk_view.h"
 
 #include <QApplication>
@@ -44,6 +45,8 @@ static void refine(QWidget& window, double scaleFactor) {
         figure->setPictureRatio(scaleFactor);
     for (WalkView* walk : window.findChildren<WalkView*>())
         walk->setPictureRatio(scaleFactor);
+    for (LinksView* links : window.findChildren<LinksView*>())
+        links->setPictureRatio(scaleFactor);
     for (QCustomPlot* plot : window.findChildren<QCustomPlot*>())
         plot->setBufferDevicePixelRatio(scaleFactor);
 }
@@ -61,6 +64,8 @@ void writeScreenshot(const ScreenshotSpec& spec, const QString& path) {
     Document document = spec.document;
     document.view.values = true; // as the window opens
     MainWindow window(std::move(document), false);
+    if (spec.headChosen)
+        window.workspace().keepHead();
     QString problem;
     QObject::connect(&window.workspace(), &Workspace::failed, &window,
                      [&problem](const QString& sentence) { problem = sentence; });

@@ -3,6 +3,7 @@
 #include "ui/widgets/comparison_view.h"
 #include "ui/widgets/figure_widget.h"
 #include "ui/widgets/heatmap_panel.h"
+#include "ui/widgets/links_panel.h"
 #include "ui/widgets/walk_view.h"
 #include "ui/workspace.h"
 
@@ -17,12 +18,14 @@ static constexpr int patienceMilliseconds = 300;
 PictureStack::PictureStack(Workspace& workspace, QWidget* parent) : QStackedWidget(parent), m_workspace(workspace) {
     setMinimumSize(240, 200); // not what its tallest page would like
     m_heatmap = new HeatmapPanel(workspace);
+    m_links = new LinksPanel(workspace);
     m_walk = new WalkView(workspace);
     m_figure = new FigureWidget(workspace);
     m_comparison = new ComparisonView;
     createNote();
-    for (QWidget* page : {m_note, static_cast<QWidget*>(m_heatmap), static_cast<QWidget*>(m_walk),
-                          static_cast<QWidget*>(m_figure), static_cast<QWidget*>(m_comparison)})
+    for (QWidget* page :
+         {m_note, static_cast<QWidget*>(m_heatmap), static_cast<QWidget*>(m_links), static_cast<QWidget*>(m_walk),
+          static_cast<QWidget*>(m_figure), static_cast<QWidget*>(m_comparison)})
         addWidget(page);
     connect(&workspace, &Workspace::traceChanged, this, &PictureStack::refresh);
     connect(&workspace, &Workspace::viewChanged, this, &PictureStack::refresh);
@@ -67,8 +70,6 @@ QString PictureStack::note() const {
 // Under a class rule the wrong map beside the right one; in the worked example what the article printed beside what is
 // right; else nothing.
 static std::optional<Comparison> comparisonOf(const Workspace& workspace, const View& view) {
-    if (view.figure != FigureKind::Heatmap || view.heads.size() != 1)
-        return std::nullopt;
     if (workspace.rightTrace())
         return wrongAndRight(*workspace.trace(), *workspace.rightTrace(), view);
     return printedAndCorrect(*workspace.trace(), view);
@@ -78,12 +79,23 @@ void PictureStack::refresh() {
     const SharedTrace& trace = m_workspace.trace();
     if (!trace)
         return setCurrentWidget(m_note);
+    if (m_workspace.view().figure == FigureKind::Links && m_workspace.view().stage != Stage::Weights) {
+        View view = m_workspace.view(); // the stepper has gone on to a stage without links
+        view.figure = FigureKind::Heatmap;
+        return m_workspace.setView(view);
+    }
     const View view = clampedView(m_workspace.view(), trace->scenario);
-    if (const std::optional<Comparison> comparison = comparisonOf(m_workspace, view)) {
+    const bool oneMap =
+        view.figure == FigureKind::Heatmap && (view.heads.size() == 1 || view.combine != Combine::None ||
+                                               stageInfo(view.stage).scope == StageScope::AllHeads);
+    const std::optional<Comparison> comparison = oneMap ? comparisonOf(m_workspace, view) : std::nullopt;
+    if (comparison) {
         m_comparison->setComparison(comparison);
         setCurrentWidget(m_comparison);
-    } else if (view.figure == FigureKind::Heatmap && view.heads.size() == 1) {
+    } else if (oneMap) {
         setCurrentWidget(m_heatmap);
+    } else if (view.figure == FigureKind::Links) {
+        setCurrentWidget(m_links);
     } else if (view.figure == FigureKind::Walk) {
         setCurrentWidget(m_walk);
     } else {

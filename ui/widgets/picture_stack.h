@@ -16,6 +16,7 @@ namespace headscope {
 class ComparisonView;
 class FigureWidget;
 class HeatmapPanel;
+class LinksPanel;
 class WalkView;
 class Workspace;
 
@@ -25,6 +26,7 @@ public:
     explicit PictureStack(Workspace& workspace, QWidget* parent = nullptr);
 
     HeatmapPanel* heatmap() { return m_heatmap; }
+    LinksPanel* links() { return m_links; }
     WalkView* walk() { return m_walk; }
     QString note() const; // what is said instead of a picture; empty while there is one
 
@@ -35,6 +37,7 @@ private:
 
     Workspace& m_workspace;
     HeatmapPanel* m_heatmap;
+    LinksPanel* m_links;
     WalkView* m_walk;
     FigureWidget* m_figure;
     ComparisonView* m_comparison;

@@ -76,12 +76,18 @@ void StagePanel::createHeader(QHBoxLayout* row) {
     connect(m_figures, &QButtonGroup::idClicked, this, [this](int id) {
         View view = m_workspace.view();
         view.figure = static_cast<FigureKind>(id);
+        if (view.figure == FigureKind::Links)
+            view.stage = Stage::Weights; // only weights have a width
         m_workspace.setView(view);
     });
 }
 
 HeatmapPanel* StagePanel::heatmap() {
     return m_pictures->heatmap();
+}
+
+LinksPanel* StagePanel::links() {
+    return m_pictures->links();
 }
 
 void StagePanel::setHint(const QString& hint) {

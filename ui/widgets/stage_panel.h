@@ -16,6 +16,7 @@ namespace headscope {
 
 class DimOverlay;
 class HeatmapPanel;
+class LinksPanel;
 class PictureStack;
 class StageStepper;
 class ViewControls;
@@ -29,6 +30,7 @@ public:
     StageStepper* stepper() { return m_stepper; }
     HeatmapPanel* heatmap();
     PictureStack* pictures() { return m_pictures; }
+    LinksPanel* links();
     ViewControls* controls() { return m_controls; }
     // Dims the last picture and says what to do; an empty text shows it plainly again.
     void setHint(const QString& hint);
