@@ -300,6 +300,7 @@ void MainWindow::createEditMenu() {
             m_status->clearMessage();
     });
     connect(m_brush, &MaskBrush::toggled, brush, &QAction::setChecked);
+    connect(m_brush, &MaskBrush::refused, m_messages, &MessageStrip::say);
     const auto withPinned = [this](const std::function<void(CellRef)>& run) {
         const View& view = m_workspace->view();
         if (view.cell && isTokenByToken(view.stage))

@@ -30,11 +30,6 @@ QString local(const std::string& number) {
     return fromUtf8(number).replace(u'.', QLocale().decimalPoint()).replace(QStringLiteral("inf"), QStringLiteral("∞"));
 }
 
-// So that a word written from right to left does not turn the sentence around it.
-QString isolated(const QString& token) {
-    return QChar(0x2068) + token + QChar(0x2069);
-}
-
 QString withIndex(const std::string& name) {
     return withIndices(fromUtf8(name));
 }

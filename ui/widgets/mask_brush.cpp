@@ -23,6 +23,11 @@ MaskBrush::MaskBrush(Workspace& workspace, HeatmapView& view)
 void MaskBrush::setOn(bool on) {
     if (on == m_on)
         return;
+    if (const QString why = on ? whyNotHere() : QString(); !why.isEmpty()) {
+        emit refused(why);
+        emit toggled(false);
+        return;
+    }
     m_on = on;
     m_painting = false;
     const std::optional<QCursor> cursor = on ? std::optional<QCursor>(Qt::CrossCursor) : std::nullopt;
@@ -31,8 +36,18 @@ void MaskBrush::setOn(bool on) {
     emit toggled(on);
 }
 
+QString MaskBrush::whyNotHere() const {
+    const View& view = m_workspace.view();
+    if (view.figure != FigureKind::Heatmap || !isTokenByToken(view.stage))
+        return tr(
+            "The mask is painted on the heatmap of scores or weights: choose that picture and one of those stages.");
+    if (view.words || view.special == Special::Hide || view.special == Special::Drop)
+        return tr("The mask is painted token by token: show every token, and words in pieces, first.");
+    return {};
+}
+
 bool MaskBrush::usable() const {
-    return m_workspace.trace() && isTokenByToken(m_workspace.view().stage) &&
+    return m_workspace.trace() && whyNotHere().isEmpty() &&
            m_workspace.trace()->scenario.query == m_workspace.scenario().query &&
            m_workspace.trace()->scenario.key == m_workspace.scenario().key;
 }

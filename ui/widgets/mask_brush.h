@@ -26,12 +26,14 @@ public:
 
 signals:
     void toggled(bool on);
+    void refused(const QString& sentence); // why it stays off
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    bool usable() const; // cells of queries by keys, as the texts are now
+    bool usable() const;        // cells of queries by keys, as the texts are now
+    QString whyNotHere() const; // empty: the picture is one that can be painted on
     void begin(CellRef cell);
     void moveTo(CellRef cell);
     void paint();
