@@ -4,6 +4,7 @@
 
 #include "app/cli/command_line.h"
 #include "app/cli/streams.h"
+#include "core/attention/trace.h"
 #include "core/exchange/scenario_file.h"
 #include "core/tensor/errors.h"
 
@@ -54,6 +55,8 @@ void refuseHeadsOption(const ModelOptions& options, const Model& model);        
 std::string readTextFile(const std::string& path, std::istream& standardInput); // "-" is standard input; valid UTF-8
 // The scenario, checked, with the view of --scenario or the default one. Notes go to streams.err.
 Document openDocument(const ComputeOptions& options, const Streams& streams);
+// The scenario traced; what is beyond the range of float32 is noted.
+SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams);
 const Backend& chosenBackend(const ComputeOptions& options);
 
 std::vector<LayerIndex> parseLayers(const std::string& text, const ModelConfig& config);
