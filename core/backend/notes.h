@@ -7,7 +7,7 @@
 
 namespace headscope {
 
-void addNote(std::string sentence);    // from any thread
+void addNote(std::string sentence);   // from any thread
 std::vector<std::string> takeNotes(); // those since the last call, in their order
 
 } // namespace headscope

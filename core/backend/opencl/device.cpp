@@ -8,8 +8,9 @@
 #include <exception>
 
 // The kernels stand inside the program as they are.
-__asm__(".section .rodata\n.global headscope_opencl_kernels\nheadscope_opencl_kernels:\n.incbin \"" HEADSCOPE_OPENCL_KERNELS
-        "\"\n.byte 0\n.previous\n");
+__asm__(
+    ".section .rodata\n.global headscope_opencl_kernels\nheadscope_opencl_kernels:\n.incbin \"" HEADSCOPE_OPENCL_KERNELS
+    "\"\n.byte 0\n.previous\n");
 extern "C" const char headscope_opencl_kernels[];
 
 namespace headscope::opencl {
@@ -104,23 +105,28 @@ std::vector<DeviceFacts> listDevices() {
 
 // A CPU's work-group is one work-item: explicit vectors, many rows in registers, no barriers to wait at. Elsewhere
 // neighbours read neighbouring vectors of four, and a row of the softmax is shared by up to 64.
-static Shape shapeOf(const DeviceFacts& f) {
+static Shape shapeOf(const DeviceFacts& f, const Options& options) {
     Shape s;
-    if (f.isCpu()) {
-        s.w = std::clamp(f.vectorWidth, 4, 16);
+    if (f.isCpu() && !options.sharedGroups) {
+        s.w = static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(f.vectorWidth, 4, 16))));
         s.vectors = 2;
-        s.rows = s.w == 16 ? 8 : 4;
+        s.rows = s.w == 16 ? 12 : s.w == 8 ? 6 : 4; // what the registers hold
         s.panel = s.w * s.vectors;
-        return s;
+    } else {
+        s.productGroup = {16, std::max<std::size_t>(1, std::min<std::size_t>(f.largestGroup / 16, 8))};
+        s.finishGroup = std::bit_floor(std::min<std::size_t>(f.largestGroup, 64));
+        s.blockCells = 1 << 22;
     }
-    s.productGroup = {16, std::max<std::size_t>(1, std::min<std::size_t>(f.largestGroup / 16, 8))};
-    s.finishGroup = std::bit_floor(std::min<std::size_t>(f.largestGroup, 64));
-    s.blockCells = 1 << 22;
+    if (options.blockCells > 0)
+        s.blockCells = options.blockCells;
     return s;
 }
 
 Device::Device(DeviceFacts facts, Options options)
-    : m_facts(std::move(facts)), m_options(options), m_shape(shapeOf(m_facts)) {}
+    : m_facts(std::move(facts)), m_options(options), m_shape(shapeOf(m_facts, m_options)) {
+    if (options.largestBuffer >= 0)
+        m_facts.largestBuffer = options.largestBuffer;
+}
 
 void Device::check(cl_int status, std::string_view doing) {
     if (m_options.failAfter >= 0 && m_calls++ >= m_options.failAfter)
@@ -206,9 +212,15 @@ Lane::Lane(Device& device) : m_device(device) {
 }
 
 cl_mem Lane::scratch(Slot slot, std::size_t bytes) {
-    static constexpr std::array<const char*, SlotCount> names{
-        "the left side of a product", "the right side of a product", "V", "the mask's ranges", "the position bias",
-        "the mask", "the bias", "a block of scores", "a block of results"};
+    static constexpr std::array<const char*, SlotCount> names{"the left side of a product",
+                                                              "the right side of a product",
+                                                              "V",
+                                                              "the mask's ranges",
+                                                              "the position bias",
+                                                              "the mask",
+                                                              "the bias",
+                                                              "a block of scores",
+                                                              "a block of results"};
     Slotted& s = m_scratch[slot];
     if (s.bytes < bytes) {
         s = {}; // free the old one first
@@ -225,9 +237,8 @@ std::vector<float>& Lane::staging(std::size_t size) {
 
 void Lane::write(cl_mem to, const void* from, std::size_t bytes, std::size_t offset) {
     if (bytes > 0)
-        m_device.check(
-            api().clEnqueueWriteBuffer(m_queue.get(), to, CL_TRUE, offset, bytes, from, 0, nullptr, nullptr),
-            "writing to the device");
+        m_device.check(api().clEnqueueWriteBuffer(m_queue.get(), to, CL_TRUE, offset, bytes, from, 0, nullptr, nullptr),
+                       "writing to the device");
 }
 
 void Lane::read(cl_mem from, std::ptrdiff_t stride, MatrixWindow to) {
@@ -252,9 +263,8 @@ static std::size_t roundedUp(std::size_t size, std::size_t unit) {
 
 void Lane::runProduct(int rows, int width) {
     const Shape& s = m_device.shape();
-    const std::size_t items[2] = {
-        roundedUp(static_cast<std::size_t>(width / (s.w * s.vectors)), s.productGroup[0]),
-        roundedUp(static_cast<std::size_t>(rows / s.rows), s.productGroup[1])};
+    const std::size_t items[2] = {roundedUp(static_cast<std::size_t>(width / (s.w * s.vectors)), s.productGroup[0]),
+                                  roundedUp(static_cast<std::size_t>(rows / s.rows), s.productGroup[1])};
     m_device.check(api().clEnqueueNDRangeKernel(m_queue.get(), m_product.get(), 2, nullptr, items,
                                                 s.productGroup.data(), 0, nullptr, nullptr),
                    "starting a product");
@@ -264,9 +274,9 @@ void Lane::runFinish(int rows) {
     const std::size_t group = m_device.shape().finishGroup, items = group * static_cast<std::size_t>(rows);
     constexpr cl_uint sharedArgument = 16;
     set(m_finish.get(), sharedArgument, group * sizeof(float), nullptr);
-    m_device.check(api().clEnqueueNDRangeKernel(m_queue.get(), m_finish.get(), 1, nullptr, &items, &group, 0, nullptr,
-                                                nullptr),
-                   "starting a softmax");
+    m_device.check(
+        api().clEnqueueNDRangeKernel(m_queue.get(), m_finish.get(), 1, nullptr, &items, &group, 0, nullptr, nullptr),
+        "starting a softmax");
 }
 
 } // namespace headscope::opencl

@@ -1,5 +1,6 @@
-// Device: one OpenCL device, its compiled kernels, and lanes to work in. Compiled on first use, since that takes seconds
-// on some drivers. What it is not: a backend; it knows buffers and kernels, not heads. Inside core/backend/opencl.
+// Device: one OpenCL device, its compiled kernels, and lanes to work in. Compiled on first use, since that takes
+// seconds on some drivers. What it is not: a backend; it knows buffers and kernels, not heads. Inside
+// core/backend/opencl.
 #pragma once
 
 #include "core/backend/opencl/api.h"
@@ -47,7 +48,7 @@ public:
     cl_command_queue queue() const { return m_queue.get(); }
 
     enum Slot { Left, Right, Values, Open, Relative, Additive, Bias, Cells, Out, SlotCount };
-    cl_mem scratch(Slot slot, std::size_t bytes); // at least that large; the contents are lost when it grows
+    cl_mem scratch(Slot slot, std::size_t bytes);  // at least that large; the contents are lost when it grows
     std::vector<float>& staging(std::size_t size); // for what is written next
 
     // Both block. offset in bytes; stride: floats from row to row on the device.

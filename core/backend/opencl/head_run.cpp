@@ -21,8 +21,8 @@ bool isSame(MatrixView a, MatrixView b) {
 // What the kernels are told about the rows at hand.
 struct HeadRun::Block {
     int begin = 0, end = 0;
-    int rows = 0;  // padded
-    int width = 0; // keys, padded
+    int rows = 0;           // padded
+    int width = 0;          // keys, padded
     bool everyCell = false; // closed cells of the scores are read too
     cl_mem left = nullptr, right = nullptr, open = nullptr, additive = nullptr, relative = nullptr, cells = nullptr;
 };

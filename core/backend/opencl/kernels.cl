@@ -4,9 +4,8 @@
 //   ROWS     rows that it computes
 //   PANEL    columns that stand together in a packed right operand, a multiple of W * VECTORS
 // Every cell is summed in the order of its terms by one work-item, every row of a softmax in an order that its width
-// alone decides: so a number does not depend on which rows or stages were asked for beside it. Explicit vectors and
-// explicit fma keep the compiler from treating some lanes otherwise than others.
-#pragma OPENCL FP_CONTRACT OFF
+// alone decides: so a number does not depend on which rows or stages were asked for beside it. Explicit vectors keep the
+// compiler from treating some lanes otherwise than others.
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
 #define floatW PASTE(float, W)
@@ -16,11 +15,7 @@
 #define convert_intW PASTE(convert_int, W)
 #define convert_floatW PASTE(convert_float, W)
 
-#ifdef FP_FAST_FMAF
-#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#else
-#define MULTIPLY_ADD(a, b, c) mad(a, b, c)
-#endif
+#pragma OPENCL FP_CONTRACT ON // one instruction for multiply and add where the device has one
 
 // c = a b (+ bias). One work-item computes ROWS x (VECTORS * W) cells.
 //   a (rows, depth)  row-major, lda floats a row; rows a multiple of ROWS
@@ -70,7 +65,7 @@ __kernel void product(__global const float* a, int lda, __global const float* b,
             const floatW factor = (floatW)(a[(size_t)r * (size_t)lda + (size_t)k]);
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
-                sum[r][v] = MULTIPLY_ADD(factor, term[v], sum[r][v]);
+                sum[r][v] = factor * term[v] + sum[r][v];
         }
     }
 #pragma unroll
@@ -83,6 +78,8 @@ __kernel void product(__global const float* a, int lda, __global const float* b,
             storeW(value, v, c + (size_t)r * (size_t)width);
         }
 }
+
+#pragma OPENCL FP_CONTRACT OFF // the steps are rounded as the reference rounds them
 
 float largestOf(floatW x) {
     float lanes[W], largest = -INFINITY;

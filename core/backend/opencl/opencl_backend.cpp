@@ -30,12 +30,17 @@ std::string factsText(const DeviceFacts& f) {
     return f.name + " (" + f.platform + ", driver " + f.driver + ", " + memoryText(f.memory) + ")";
 }
 
+// An eighth of the device's memory; a CPU's is the program's own.
+std::size_t weightBytes(const DeviceFacts& f, const Options& options) {
+    const std::int64_t most = std::int64_t{1} << (f.isCpu() ? 29 : 32);
+    return static_cast<std::size_t>(options.weightBytes >= 0 ? options.weightBytes : std::min(f.memory / 8, most));
+}
+
 class DeviceBackend final : public OpenClBackend {
 public:
     DeviceBackend(DeviceFacts facts, int index, Options options)
         : m_name("opencl:" + std::to_string(index)), m_device(std::move(facts), options),
-          m_weights(static_cast<std::size_t>(
-              std::min<std::int64_t>(m_device.facts().memory / 8, std::int64_t{1} << (m_device.facts().isCpu() ? 29 : 32)))) {}
+          m_weights(weightBytes(m_device.facts(), options)) {}
 
     std::string name() const override { return m_name; }
     std::string description() const override {
@@ -163,12 +168,10 @@ private:
         const int n = p.q.rows;
         const HeadTarget to = rowsOf(target, begin, n);
         const HeadRows rows = backend.attend(
-            p, begin, n,
-            {bool(to.scores), bool(to.scaled), bool(to.masked), to.weights || visit, bool(to.output)});
-        for (const auto& [from, window] :
-             {std::pair{&rows.scores, to.scores}, std::pair{&rows.scaled, to.scaled},
-              std::pair{&rows.masked, to.masked}, std::pair{&rows.weights, to.weights},
-              std::pair{&rows.output, to.output}})
+            p, begin, n, {bool(to.scores), bool(to.scaled), bool(to.masked), to.weights || visit, bool(to.output)});
+        for (const auto& [from, window] : {std::pair{&rows.scores, to.scores}, std::pair{&rows.scaled, to.scaled},
+                                           std::pair{&rows.masked, to.masked}, std::pair{&rows.weights, to.weights},
+                                           std::pair{&rows.output, to.output}})
             if (window)
                 copyInto(*from, window);
         if (visit)
@@ -217,8 +220,8 @@ private:
 
     void giveUp(const DeviceFailure& failure) const { // m_mutex is held
         if (m_state != State::Failed)
-            addNote("backend " + m_name + " (" + m_device.facts().name + ") failed, the CPU computes instead: " +
-                    failure.what());
+            addNote("backend " + m_name + " (" + m_device.facts().name +
+                    ") failed, the CPU computes instead: " + failure.what());
         m_state = State::Failed;
         m_why = failure.what();
         m_weights.clear();
@@ -269,9 +272,9 @@ private:
             return referenceBackend().linearInto(x, w, bias, out);
         for (const DeviceWeights::Strip& strip : weights->strips) {
             const MatrixWindow columns = out.colRange(strip.begin, strip.end);
-            const std::span<const float> biases =
-                bias ? bias->values().subspan(static_cast<std::size_t>(strip.begin), static_cast<std::size_t>(columns.cols))
-                     : std::span<const float>();
+            const std::span<const float> biases = bias ? bias->values().subspan(static_cast<std::size_t>(strip.begin),
+                                                                                static_cast<std::size_t>(columns.cols))
+                                                       : std::span<const float>();
             if (usesClblast())
                 multiplyByLibrary(*lane, x, strip, biases, columns);
             else
@@ -294,8 +297,8 @@ private:
             const int end = std::min(begin + step, x.rows), rows = padded(end - begin, shape.rows);
             cl_mem left = writeLeft(lane, x.rowRange(begin, end), rows);
             cl_mem result = lane.scratch(Lane::Out, std::size_t{sizeof(float)} * rows * strip.width);
-            lane.setProduct(left, x.cols, strip.buffer.get(), x.cols, result, rows, strip.width, biases,
-                            biases ? 1 : 0, cl_mem{}, 0);
+            lane.setProduct(left, x.cols, strip.buffer.get(), x.cols, result, rows, strip.width, biases, biases ? 1 : 0,
+                            cl_mem{}, 0);
             lane.runProduct(rows, strip.width);
             lane.read(result, strip.width, out.rowRange(begin, end));
         }
@@ -417,7 +420,8 @@ const Backend& openClBackendByName(std::string_view name) {
 
 std::unique_ptr<OpenClBackend> makeOpenClBackend(int device, opencl::Options options) {
     const auto& devices = opencl::registry().devices;
-    if (device < 0 || device >= static_cast<int>(devices.size()) || !devices[static_cast<std::size_t>(device)].why.empty())
+    if (device < 0 || device >= static_cast<int>(devices.size()) ||
+        !devices[static_cast<std::size_t>(device)].why.empty())
         return nullptr;
     return std::make_unique<opencl::DeviceBackend>(devices[static_cast<std::size_t>(device)], device, options);
 }

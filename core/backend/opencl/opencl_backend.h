@@ -24,7 +24,8 @@ public:
 
 // One entry per device, in the order of N; where there is none, a single one that says why. Measures each device.
 std::vector<BackendInfo> listOpenClBackends();
-// "opencl": the first device that is no CPU, else the first; "opencl:N". Lives as long as the program. Throws InputError.
+// "opencl": the first device that is no CPU, else the first; "opencl:N". Lives as long as the program. Throws
+// InputError.
 const Backend& openClBackendByName(std::string_view name);
 // For tests: a backend of its own, or null where there is no such device.
 std::unique_ptr<OpenClBackend> makeOpenClBackend(int device, opencl::Options options);

@@ -4,7 +4,8 @@
 #include "core/tensor/matrix.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <cstdint>
 
 namespace headscope::opencl {
 
@@ -40,16 +41,13 @@ inline void packLeft(MatrixView a, int paddedRows, float* to) {
     std::fill_n(to, std::ptrdiff_t{paddedRows - a.rows} * a.cols, 0.0F);
 }
 
-// The largest absolute value; infinity where an entry is not finite.
+// The largest absolute value; infinity or NaN where an entry is. Without their sign, floats are ordered like integers.
 inline float largestOf(MatrixView a) {
-    float largest = 0;
-    bool finite = true;
+    std::uint32_t largest = 0;
     for (int r = 0; r < a.rows; ++r)
-        for (const float x : a.row(r)) {
-            largest = std::max(largest, std::abs(x));
-            finite = finite && std::isfinite(x);
-        }
-    return finite ? largest : INFINITY;
+        for (const float x : a.row(r))
+            largest = std::max(largest, std::bit_cast<std::uint32_t>(x) & 0x7fffffffU);
+    return std::bit_cast<float>(largest);
 }
 
 } // namespace headscope::opencl

@@ -41,7 +41,8 @@ double selfTest(const std::function<void(const SelfTest&)>& compute) {
     constexpr int n = 37, m = 53, dK = 20, dV = 24, inner = 45, outer = 50;
     const Matrix x = numbers(n, inner, 1), bias = numbers(1, outer, 3);
     const SharedMatrix w = share(numbers(inner, outer, 2));
-    const Matrix q = numbers(n, dK, 4), k = numbers(m, dK, 5), v = numbers(m, dV, 6), relative = numbers(1, n + m - 1, 7);
+    const Matrix q = numbers(n, dK, 4), k = numbers(m, dK, 5), v = numbers(m, dV, 6),
+                 relative = numbers(1, n + m - 1, 7);
     Matrix additive = numbers(n, m, 8);
     for (int i = 0; i < n; ++i)
         additive(i, (7 * i) % m) = KeyMask::minusInfinity;

@@ -1,5 +1,5 @@
-// The check that a device passes before its numbers are used: one product and one head with a bit of everything, against
-// the reference. Inside core/backend/opencl.
+// The check that a device passes before its numbers are used: one product and one head with a bit of everything,
+// against the reference. Inside core/backend/opencl.
 #pragma once
 
 #include "core/backend/backend.h"

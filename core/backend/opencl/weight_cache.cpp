@@ -34,8 +34,7 @@ void WeightCache::makeRoom(std::size_t bytes) {
         return dead;
     });
     while (!m_entries.empty() && m_bytes + bytes > m_budget) {
-        const auto oldest = std::ranges::min_element(
-            m_entries, {}, [](const auto& e) { return e.second.lastUse; });
+        const auto oldest = std::ranges::min_element(m_entries, {}, [](const auto& e) { return e.second.lastUse; });
         m_bytes -= oldest->second.weights->bytes;
         m_entries.erase(oldest);
     }
