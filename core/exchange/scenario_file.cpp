@@ -5,11 +5,15 @@
 //     "text": "..." or "ids": [...] or "x": MATRIX           the queries
 //     "pair": "..." or "pair_ids": [...]                     the second segment, or the keys in cross-attention;
 //     "y": MATRIX                                            these also as a matrix
+//     "target": "..." or "target_ids": [...]                 encoder-decoders; without it the model writes one
+//     "target_written": true                                 the model has written this one
 //     "mask": "causal+window:3" or a list of such and MATRIX
 //     "scale": "sqrt_dk", "none" or a number                 "temperature": a number or "inf"
 //     "rules": [names]                                       "interventions": [{"kind": "head_off", ...}]
-//     "edits": [{"tensor": "layers.0.W_Q", "cells": [[row, column, new value], ...]} or {"tensor": ..., "whole":
-//     MATRIX}] "view": {...}}
+//     "other_sites": {"encoder.self": {"mask": ..., "interventions": [...]}}   mask and interventions above are of
+//                                                            the view's site, these of the others
+//     "edits": [{"tensor": "layers.0.W_Q" or "decoder.layers.0.cross.W_Q", "cells": [[row, column, new value], ...]} or
+//     {"tensor": ..., "whole": MATRIX}] "view": {...}}
 //
 //    MATRIX: {"rows": n, "cols": m, "float32": base64 of little-endian floats, row-major}
 
@@ -112,11 +116,24 @@ Json idsJson(const std::vector<std::int64_t>& ids) {
     return list;
 }
 
+// The target as text where the text leads to the same tokens again, else as ids.
+void addTarget(Json& json, const Scenario& s) {
+    const TokenSequence& target = s.texts->target;
+    if (s.texts->author == SiteTexts::Author::ModelLater)
+        return;
+    if (!target.source.empty() && targetTokens(*s.model, target.source) == target)
+        json["target"] = target.source;
+    else
+        json["target_ids"] = idsJson(idsOfSegment(target, 0));
+    if (s.texts->author == SiteTexts::Author::Model)
+        json["target_written"] = true;
+}
+
 // The texts: what was typed, or ids, or the user's matrices.
 void addTexts(Json& json, const Scenario& s) {
     if (s.model->captured()) // they are in its file
         return;
-    const TokenSequence& query = s.query;
+    const TokenSequence& query = s.texts ? s.texts->source : s.query;
     const bool typed = !query.source.empty();
     if (s.x)
         json["x"] = matrixJson(*s.x);
@@ -125,7 +142,9 @@ void addTexts(Json& json, const Scenario& s) {
     else
         json["ids"] = idsJson(idsOfSegment(query, 0));
 
-    if (s.y)
+    if (s.texts)
+        addTarget(json, s);
+    else if (s.y)
         json["y"] = matrixJson(*s.y);
     else if (const auto second = s.secondText(); second && !second->empty())
         json["pair"] = *second;
@@ -162,8 +181,41 @@ Json interventionJson(const Intervention& i) {
     return json;
 }
 
-std::string tensorName(TensorId id) {
-    return "layers." + std::to_string(id.layer.value) + "." + std::string(weightName(id.kind));
+Json interventionsJson(const std::vector<Intervention>& interventions) {
+    Json list = Json::array();
+    for (const Intervention& i : interventions)
+        list.push_back(interventionJson(i));
+    return list;
+}
+
+// What has been changed at the sites that are not looked at.
+Json otherSitesJson(const Scenario& s) {
+    Json sites = Json::object();
+    for (const Site site : allSites)
+        if (const SiteChanges& changes = s.otherSites[static_cast<std::size_t>(site)]; changes != SiteChanges())
+            sites[std::string(siteName(site))] = {{"mask", maskJson(changes.mask)},
+                                                  {"interventions", interventionsJson(changes.interventions)}};
+    return sites;
+}
+
+// "layers.0.W_Q"; of an encoder-decoder "decoder.layers.0.cross.W_Q".
+std::string tensorName(const ModelConfig& config, TensorId id) {
+    const std::string layer = "layers." + std::to_string(id.layer.value) + ".", weight(weightName(id.kind));
+    if (!config.site)
+        return layer + weight;
+    const std::string_view site = siteName(*config.site);
+    const std::size_t dot = site.find('.');
+    return std::string(site.substr(0, dot)) + "." + layer + std::string(site.substr(dot + 1)) + "." + weight;
+}
+
+// The scenario as seen from every site that it has.
+std::vector<Scenario> everySite(const Scenario& s) {
+    if (!s.model->config().site)
+        return {s};
+    std::vector<Scenario> all;
+    for (const Site site : allSites)
+        all.push_back(atSite(s, site));
+    return all;
 }
 
 Json editJson(const Scenario& s, TensorId id) {
@@ -179,18 +231,20 @@ Json editJson(const Scenario& s, TensorId id) {
                 length += std::to_string(r).size() + std::to_string(c).size() + shortest(now(r, c)).size() + 8;
             }
     if (length <= now.size() * 16 / 3) // base64 takes 16 characters for 3 floats
-        return {{"tensor", tensorName(id)}, {"cells", cells}};
-    return {{"tensor", tensorName(id)}, {"whole", matrixJson(now)}};
+        return {{"tensor", tensorName(s.model->config(), id)}, {"cells", cells}};
+    return {{"tensor", tensorName(s.model->config(), id)}, {"whole", matrixJson(now)}};
 }
 
-Json viewJson(const View& v) {
+Json viewJson(const View& v, const Scenario& s) {
     Json heads = Json::array();
     for (const HeadIndex h : v.heads)
         heads.push_back(h.value);
-    Json json{{"figure", figureKindName(v.figure)},
-              {"layer", v.layer.value},
-              {"heads", heads},
-              {"stage", stageInfo(v.stage).id}};
+    Json json{{"figure", figureKindName(v.figure)}};
+    if (const auto site = s.model->config().site)
+        json["site"] = siteName(*site);
+    json["layer"] = v.layer.value;
+    json["heads"] = heads;
+    json["stage"] = stageInfo(v.stage).id;
     if (v.cell)
         json["cell"] = {v.cell->row, v.cell->col};
     json["range"] = rangeName(v.range);
@@ -456,13 +510,21 @@ Intervention readIntervention(const Field& json) {
     return out;
 }
 
-TensorId readTensorName(const Field& field, const Model& model) {
+// The tensor, and the model seen from the site that it belongs to.
+std::pair<SharedModel, TensorId> readTensorName(const Field& field, const SharedModel& model) {
     const std::string name = field.text();
-    for (int l = 0; l < model.config().layers; ++l)
-        for (const WeightKind kind : allWeightKinds)
-            if (const TensorId id{LayerIndex{l}, kind}; model.tensor(id) && tensorName(id) == name)
-                return id;
-    throw field.wrong("a tensor of the model, such as layers.0.W_Q, or X or Y");
+    std::vector<SharedModel> sites{model};
+    if (model->config().site) {
+        sites.clear();
+        for (const Site site : allSites)
+            sites.push_back(model->atSite(site));
+    }
+    for (const SharedModel& site : sites)
+        for (int l = 0; l < site->config().layers; ++l)
+            for (const WeightKind kind : allWeightKinds)
+                if (const TensorId id{LayerIndex{l}, kind}; site->tensor(id) && tensorName(site->config(), id) == name)
+                    return {site, id};
+    throw field.wrong("a tensor of the model, such as " + tensorName(model->config(), {}) + ", or X or Y");
 }
 
 // Cells of X, or of Y in cross-attention, are set in layer 0.
@@ -485,8 +547,10 @@ void readEmbeddingEdit(const Field& edit, Scenario& s) {
     }
 }
 
-SharedModel readEdit(const Field& edit, const Model& model) {
-    const TensorId id = readTensorName(edit.at("tensor"), model);
+// The edited model, seen from the site that the edit belongs to.
+SharedModel readEdit(const Field& edit, const SharedModel& edited) {
+    const auto [site, id] = readTensorName(edit.at("tensor"), edited);
+    const Model& model = *site;
     const Matrix& before = *model.tensor(id);
     if (edit.has("whole") == edit.has("cells"))
         throw edit.wrong("either \"cells\" or \"whole\"", edit.has("whole") ? "both" : "none");
@@ -510,9 +574,52 @@ SharedModel readEdit(const Field& edit, const Model& model) {
     return model.withTensor(id, share(std::move(changed)));
 }
 
+SharedModel seenFrom(std::optional<Site> site, const SharedModel& model) {
+    return site ? model->atSite(*site) : model;
+}
+
+std::vector<Intervention> readInterventions(const Field& json) {
+    std::vector<Intervention> out;
+    for (const Field& intervention : json.list())
+        out.push_back(readIntervention(intervention));
+    return out;
+}
+
+// The changes of the sites that are not looked at.
+void readOtherSites(const Field& json, Scenario& s) {
+    const auto here = s.model->config().site;
+    if (!here)
+        throw json.wrong("no such entry for a model with one site");
+    json.onlyKeys({siteName(Site::EncoderSelf), siteName(Site::DecoderSelf), siteName(Site::DecoderCross)});
+    for (const Site site : allSites) {
+        const std::string name(siteName(site));
+        if (!json.has(name.c_str()))
+            continue;
+        const Field changes = json.at(name.c_str());
+        if (site == *here)
+            throw changes.wrong("the sites that the view does not show", "the one that it shows");
+        changes.onlyKeys({"mask", "interventions"});
+        SiteChanges& to = s.otherSites[static_cast<std::size_t>(site)];
+        if (changes.has("mask"))
+            to.mask = readMask(changes.at("mask"));
+        if (changes.has("interventions"))
+            to.interventions = readInterventions(changes.at("interventions"));
+    }
+}
+
+// The site that the view shows; nothing where the model has only one.
+std::optional<Site> readSite(const Field& root, const Scenario& s) {
+    if (!root.has("view") || !root.at("view").has("site"))
+        return s.model->config().site;
+    const Field site = root.at("view").at("site");
+    if (!s.model->config().site)
+        throw site.wrong("no site: the model has only one");
+    return site.named(siteFromName, "encoder.self, decoder.self or decoder.cross");
+}
+
 View readView(const Field& json, const Scenario& s) {
-    json.onlyKeys({"figure", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine", "threshold",
-                   "top", "values"});
+    json.onlyKeys({"figure", "site", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine",
+                   "threshold", "top", "values"});
     const ModelConfig& c = s.model->config();
     View view;
     if (json.has("figure"))
@@ -579,6 +686,10 @@ Scenario readTexts(const Field& root, ModelSource source) {
         request.pair = root.at("pair").text();
     if (root.has("pair_ids"))
         request.pairIds = readIds(root.at("pair_ids"));
+    if (root.has("target"))
+        request.target = root.at("target").text();
+    if (root.has("target_ids"))
+        request.targetIds = readIds(root.at("target_ids"));
     if (isFile && request.text && !request.x && !std::filesystem::is_directory(request.source.name)) {
         const auto file = openTensorFile(request.source.name);
         if (file->find("X") != nullptr || (file->find("Y") != nullptr && request.pair)) {
@@ -588,7 +699,15 @@ Scenario readTexts(const Field& root, ModelSource source) {
                              pair ? std::optional<std::string_view>(*pair) : std::nullopt);
         }
     }
-    return makeScenario(std::move(request));
+    Scenario s = makeScenario(std::move(request));
+    if (root.has("target_written") && root.at("target_written").flag() && s.texts &&
+        s.texts->author == SiteTexts::Author::User) {
+        s.texts->author = SiteTexts::Author::Model;
+        if (s.texts->target.source.empty())
+            s.texts->target.source = s.model->tokenizer().textOf(idsOfSegment(s.texts->target, 0));
+        s = atSite(s, *s.model->config().site);
+    }
+    return s;
 }
 
 Document readDocument(const Field& root, const std::string& baseFolder) {
@@ -598,11 +717,15 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
     if (version != formatVersion)
         throw root.at("version").wrong(std::to_string(formatVersion),
                                        std::to_string(version) + ", which a newer Headscope wrote");
-    root.onlyKeys({"format", "version", "model", "text", "ids", "x", "pair", "pair_ids", "y", "mask", "scale",
-                   "temperature", "rules", "interventions", "edits", "view"});
+    root.onlyKeys({"format",     "version",        "model",       "text",  "ids",
+                   "x",          "pair",           "pair_ids",    "y",     "target",
+                   "target_ids", "target_written", "mask",        "scale", "temperature",
+                   "rules",      "interventions",  "other_sites", "edits", "view"});
     Document document;
     Scenario& s = document.scenario;
     s = readTexts(root, readModel(root.at("model"), baseFolder));
+    if (const auto site = readSite(root, s))
+        s = atSite(s, *site);
     if (root.has("mask"))
         s.mask = readMask(root.at("mask"));
     if (root.has("scale")) {
@@ -622,15 +745,16 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
         for (const Field& rule : root.at("rules").list())
             s.rules = with(s.rules, rule.named(ruleFromName, "one of " + ruleNames()));
     if (root.has("interventions"))
-        for (const Field& intervention : root.at("interventions").list())
-            s.interventions.push_back(readIntervention(intervention));
+        s.interventions = readInterventions(root.at("interventions"));
+    if (root.has("other_sites"))
+        readOtherSites(root.at("other_sites"), s);
     if (root.has("edits"))
         for (const Field& edit : root.at("edits").list()) {
             edit.onlyKeys({"tensor", "cells", "whole"});
             if (const std::string name = edit.at("tensor").text(); name == "X" || name == "Y")
                 readEmbeddingEdit(edit, s);
             else
-                s.model = readEdit(edit, *s.model);
+                s.model = seenFrom(s.model->config().site, readEdit(edit, s.model));
         }
     validate(s);
     if (root.has("view"))
@@ -654,13 +778,14 @@ std::string writeScenario(const Document& document) {
     for (const RuleInfo& rule : ruleTable())
         if (has(s.rules, rule.rule))
             json["rules"].push_back(rule.name);
-    json["interventions"] = Json::array();
-    for (const Intervention& i : s.interventions)
-        json["interventions"].push_back(interventionJson(i));
+    json["interventions"] = interventionsJson(s.interventions);
+    if (Json others = otherSitesJson(s); !others.empty())
+        json["other_sites"] = std::move(others);
     json["edits"] = Json::array();
-    for (const TensorId id : editedTensors(s))
-        json["edits"].push_back(editJson(s, id));
-    json["view"] = viewJson(document.view);
+    for (const Scenario& site : everySite(s))
+        for (const TensorId id : editedTensors(site))
+            json["edits"].push_back(editJson(site, id));
+    json["view"] = viewJson(document.view, s);
     std::string text;
     print(text, json, 0);
     return text + "\n";
