@@ -36,23 +36,59 @@ static void addRowSums(HeadSummary& head, const Matrix& weights, const std::vect
     }
 }
 
-std::optional<CellRef> strongestCell(const Matrix& values, bool sameTokens) {
-    std::optional<CellRef> strongest;
-    float largest = 0;
-    for (const bool everywhere : {false, true}) {
-        for (int r = 0; r < values.rows(); ++r)
-            for (int c = 0; c < values.cols(); ++c) {
-                const float size = std::abs(values(r, c));
-                const bool resting = sameTokens && (c == r || c == 0);
-                if (std::isfinite(size) && size > largest && (everywhere || !resting)) {
-                    largest = size;
-                    strongest = CellRef{r, c};
+static std::vector<bool> specialPlaces(StageAxis axis, const Scenario& scenario, int count) {
+    std::vector<bool> special(static_cast<std::size_t>(count));
+    if (axis == StageAxis::Dimensions)
+        return special;
+    const TokenSequence& tokens = axis == StageAxis::QueryTokens ? scenario.query : scenario.keyTokens();
+    for (int i = 0; i < std::min(count, tokens.size()); ++i)
+        special[static_cast<std::size_t>(i)] = tokens.tokens[static_cast<std::size_t>(i)].special;
+    return special;
+}
+
+std::optional<CellRef> strongestCell(const Matrix& values, const Scenario& scenario, Stage stage) {
+    const bool sameTokens = isTokenByToken(stage) && !scenario.key;
+    const std::vector<bool> specialRow = specialPlaces(stageInfo(stage).rows, scenario, values.rows());
+    const std::vector<bool> specialCol = specialPlaces(stageInfo(stage).cols, scenario, values.cols());
+    std::optional<CellRef> strongest[3]; // moving words, ordinary tokens, all
+    float largest[3] = {};
+    for (int r = 0; r < values.rows(); ++r)
+        for (int c = 0; c < values.cols(); ++c) {
+            const float size = std::abs(values(r, c));
+            if (!std::isfinite(size))
+                continue;
+            const bool ordinary = !specialRow[static_cast<std::size_t>(r)] && !specialCol[static_cast<std::size_t>(c)];
+            const bool resting = sameTokens && (c == r || c == 0);
+            for (const int rank : {0, 1, 2})
+                if (size > largest[rank] && (rank == 2 || (ordinary && (rank == 1 || !resting)))) {
+                    largest[rank] = size;
+                    strongest[rank] = CellRef{r, c};
                 }
-            }
-        if (strongest)
-            break;
+        }
+    return strongest[0] ? strongest[0] : strongest[1] ? strongest[1] : strongest[2];
+}
+
+bool restsOnSpecial(const HeadSummary& head, const Scenario& scenario) {
+    const std::vector<Token>& keys = scenario.keyTokens().tokens;
+    return (head.metrics.label == "first" && keys.front().special) ||
+           (head.metrics.label == "separator" && std::ranges::any_of(keys, &Token::special));
+}
+
+const HeadSummary* mostTelling(const Survey& survey) {
+    const HeadSummary* best = nullptr;
+    double most = 0;
+    for (const HeadSummary& head : survey.heads) {
+        if (!head.strongest)
+            continue;
+        const bool ownWords =
+            head.metrics.label == "none" || head.metrics.label == "same word" || head.metrics.label == "induction";
+        const double telling = static_cast<double>(head.strongestWeight) * (ownWords ? 1 : 0.5);
+        if (telling > most) {
+            most = telling;
+            best = &head;
+        }
     }
-    return strongest;
+    return best;
 }
 
 Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop) {
@@ -72,7 +108,7 @@ Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, cons
             head.metrics = headMetrics(*trace, LayerIndex{l}, HeadIndex{h});
             head.thumbnail = pooledByMaximum(*weights, HeadSurvey::thumbnailCells);
             addRowSums(head, *weights, trace->layer(LayerIndex{l}).emptyRows);
-            head.strongest = strongestCell(*weights, !trace->scenario.key);
+            head.strongest = strongestCell(*weights, trace->scenario, Stage::Weights);
             if (head.strongest)
                 head.strongestWeight = (*weights)(head.strongest->row, head.strongest->col);
             if (pinned && pinned->row < weights->rows() && pinned->col < weights->cols())
@@ -114,6 +150,10 @@ void HeadSurvey::refresh() {
     m_jobs.submit(work, [this](const Outcome<SharedSurvey>& outcome) {
         if (const auto* survey = std::get_if<SharedSurvey>(&outcome)) {
             m_current = *survey;
+            const bool isPresent =
+                m_current->trace == m_workspace.trace() && m_current->trace->scenario == m_workspace.scenario();
+            if (const HeadSummary* head = isPresent ? mostTelling(*m_current) : nullptr)
+                m_workspace.offerHead(head->metrics.layer, head->metrics.head, head->strongest);
             emit changed();
         }
     });

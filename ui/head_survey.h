@@ -36,10 +36,15 @@ using SharedSurvey = std::shared_ptr<const Survey>;
 
 // Pure; polls stop after every head. Throws Cancelled.
 Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop);
-// The cell that says most at first sight: the largest magnitude off the diagonal and off the first key, where nearly
-// every head rests; without such a cell the largest of all. sameTokens: rows and columns are the same tokens. Nothing
-// for a matrix without a finite number.
-std::optional<CellRef> strongestCell(const Matrix& values, bool sameTokens);
+// The cell that says most at first sight: the largest magnitude between ordinary tokens, off the diagonal and off the
+// first key, where nearly every head rests; without such a cell the largest of ordinary tokens, then the largest of
+// all. Nothing for a matrix without a finite number.
+std::optional<CellRef> strongestCell(const Matrix& values, const Scenario& scenario, Stage stage);
+// The head to open a trained model on when nobody chose one: the one whose strongest link between two words is the most
+// striking; heads whose pattern position or special tokens explain count half. Null without heads.
+const HeadSummary* mostTelling(const Survey& survey);
+// True where the label means that the head rests on tokens that the model added: first and separator tokens.
+bool restsOnSpecial(const HeadSummary& head, const Scenario& scenario);
 // The largest value of each block of cells; a matrix that is small enough comes back as it is.
 Matrix pooledByMaximum(const Matrix& values, int mostCells);
 

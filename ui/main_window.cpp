@@ -16,8 +16,11 @@
 #include "ui/widgets/found_list.h"
 #include "ui/widgets/head_grid.h"
 #include "ui/widgets/heatmap_panel.h"
+#include "ui/widgets/links_panel.h"
+#include "ui/widgets/next_word_panel.h"
 #include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/site_switch.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/stage_stepper.h"
 #include "ui/widgets/status_line.h"
@@ -140,8 +143,13 @@ static QWidget* scrolling(QWidget* page) {
 }
 
 void MainWindow::createDocks() {
-    m_headsDock =
-        cardDock(this, QStringLiteral("heads"), tr("Heads"), m_heads = new HeadGrid(*m_workspace, *m_survey), true);
+    auto* heads = new QWidget;
+    auto* column = new QVBoxLayout(heads);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->addWidget(new SiteSwitch(*m_workspace));
+    column->addWidget(m_heads = new HeadGrid(*m_workspace, *m_survey));
+    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), heads, true);
     connect(
         m_heads, &HeadGrid::heightNeeded, this,
         [this] {
@@ -149,8 +157,9 @@ void MainWindow::createDocks() {
                 sizeHeads();
         },
         Qt::QueuedConnection);
-    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"),
-                           new FoundList(*m_workspace, *m_survey), true);
+    auto* found = new FoundList(*m_workspace, *m_survey);
+    connect(found, &FoundList::kindChosen, m_heads, &HeadGrid::showKind);
+    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"), found, true);
     m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"),
                                new CellInspector(*m_workspace), false);
     auto* tabs = new QTabWidget;
@@ -158,6 +167,11 @@ void MainWindow::createDocks() {
     tabs->addTab(new WeightEditor(*m_workspace), tr("Weights"));
     tabs->addTab(scrolling(new RulesPanel(*m_workspace)), tr("Class rules"));
     tabs->addTab(scrolling(new CostPanel(*m_workspace)), tr("Cost"));
+    auto* nextWord = new NextWordPanel(*m_workspace);
+    const int nextWordTab = tabs->addTab(nextWord, tr("Next word"));
+    tabs->setTabVisible(nextWordTab, false);
+    connect(nextWord, &NextWordPanel::available, tabs,
+            [tabs, nextWordTab](bool predicts) { tabs->setTabVisible(nextWordTab, predicts); });
     m_editDock = cardDock(this, QStringLiteral("edit"), tr("Change it"), tabs, false);
 }
 
@@ -311,6 +325,8 @@ void MainWindow::createViewMenu() {
             [this, kind = kind] {
                 View view = m_workspace->view();
                 view.figure = kind;
+                if (kind == FigureKind::Links)
+                    view.stage = Stage::Weights; // only weights have a width
                 m_workspace->setView(view);
             });
     add(menu, tr("&Numbers in cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_V), tr("Where they fit"), [this] {
@@ -318,6 +334,19 @@ void MainWindow::createViewMenu() {
         view.values = !view.values;
         m_workspace->setView(view);
     });
+    QMenu* special = menu->addMenu(tr("Spe&cial tokens"));
+    for (const auto& [how, text] : TokenChips::specialChoices())
+        add(special, text, QKeySequence(), QString(), [this, how = how] {
+            View view = m_workspace->view();
+            view.special = how;
+            m_workspace->setView(view);
+        });
+    add(menu, tr("Merge pieces into &words"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W),
+        tr("Weights: the sum over the keys of a word, the mean over its queries"), [this] {
+            View view = m_workspace->view();
+            view.words = !view.words;
+            m_workspace->setView(view);
+        });
     menu->addSeparator();
     add(menu, tr("Next head"), QKeySequence(Qt::CTRL | Qt::Key_Right), QString(), [this] { goToHead(0, 1); });
     add(menu, tr("Previous head"), QKeySequence(Qt::CTRL | Qt::Key_Left), QString(), [this] { goToHead(0, -1); });
@@ -382,6 +411,9 @@ void MainWindow::connectWorkspace() {
     connect(m_stage->controls(), &ViewControls::exportRequested, this, &MainWindow::showExport);
     connect(m_stage->heatmap(), &HeatmapPanel::described, m_status,
             [this](const QString& cell) { cell.isEmpty() ? m_status->clearMessage() : m_status->showMessage(cell); });
+    connect(m_stage->links(), &LinksPanel::described, m_status, [this](const QString& links) {
+        links.isEmpty() ? m_status->clearMessage() : m_status->showMessage(links);
+    });
     connect(m_sentence, &SentenceBar::problem, m_messages, &MessageStrip::say);
     connect(m_sentence, &SentenceBar::hint, m_stage, &StagePanel::setHint);
     connect(m_sentence, &SentenceBar::usable, this, [this] {

@@ -25,15 +25,17 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
     // Up to 64 every label is written, however small; beyond, labels stay readable and are thinned.
     const auto minPoint = [&](int count) { return count <= 64 ? 0.5 : 0.75 * sheet.pointSize(); };
     if (shows.rows && !panel.rows.isEmpty()) {
-        room.rows = planLabels(Side::Left, panel.rows, font,
-                               {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice()});
+        room.rows = planLabels(
+            Side::Left, panel.rows, font,
+            {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice(), panel.rowCount() > 64});
         room.left += room.rows.extent + gap;
     }
     if (shows.rows && !panel.rowTitle.isEmpty())
         room.left += line + gap;
     if (shows.cols && !panel.cols.isEmpty()) {
-        room.cols = planLabels(Side::Top, panel.cols, font,
-                               {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice()});
+        room.cols = planLabels(
+            Side::Top, panel.cols, font,
+            {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice(), panel.colCount() > 64});
         room.top += room.cols.extent + gap;
     }
     if (shows.cols && !panel.colTitle.isEmpty())
@@ -42,6 +44,10 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
         room.top += line + gap;
     if (std::find(panel.emptyRows.begin(), panel.emptyRows.end(), true) != panel.emptyRows.end())
         room.right = line + gap;
+    if (!panel.rowNotes.isEmpty()) {
+        room.notes = sheet.width(panel.rowNotesTitle, font) + gap;
+        room.right += room.notes;
+    }
     return room;
 }
 
@@ -105,6 +111,16 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
                 QRectF(area.right() + gap, area.top() + static_cast<double>(r) * pitch.height(), line, pitch.height()),
                 Qt::AlignLeft | Qt::AlignVCenter, QStringLiteral("∅"),
                 room.rows.font.pointSizeF() > 0 && !room.rows.texts.isEmpty() ? room.rows.font : font, theme.text);
+    if (!panel.rowNotes.isEmpty()) {
+        const double right = area.right() + room.right;
+        sheet.text(QRectF(right - room.notes, area.top() - gap - line, room.notes, line), Qt::AlignRight,
+                   panel.rowNotesTitle, font, theme.muted);
+        LabelPlan notes = room.rows;
+        notes.texts = panel.rowNotes;
+        for (const PlacedLabel& note : placeLabels(Side::Left, notes, right, area.top(), pitch.height(), area.top(),
+                                                   area.bottom(), figureDevice()))
+            sheet.text(note.rect, Qt::AlignLeft | Qt::AlignTop, notes.texts[note.index], notes.font, theme.muted);
+    }
     if (panel.markedRow)
         sheet.frame(QRectF(area.left(), area.top() + *panel.markedRow * pitch.height(), area.width(), pitch.height()),
                     theme.accent, 1);
@@ -118,9 +134,11 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
 
 CutCount countCut(const CellPicture& picture) {
     CutCount cut;
-    for (float v : picture.matrix().values())
-        if (const int side = picture.scale().cut(v); side != 0)
-            ++(side < 0 ? cut.below : cut.above);
+    for (int r = 0; r < picture.matrix().rows(); ++r)
+        for (int c = 0; c < picture.matrix().cols(); ++c)
+            if (const int side = picture.scale().cut(picture.matrix()(r, c));
+                side != 0 && picture.pyramid().at(r, c) != ColorScale::masked)
+                ++(side < 0 ? cut.below : cut.above);
     return cut;
 }
 

@@ -17,6 +17,8 @@ struct Panel {
     QStringList rows, cols;      // one per cell; empty: no labels on that side
     QString rowTitle, colTitle;  // "queries"; empty: none
     std::vector<bool> emptyRows; // fully masked; may be empty
+    QStringList rowNotes;        // a number beside each row, under rowNotesTitle; empty: none
+    QString rowNotesTitle;
     std::vector<int> bandStarts; // columns where a head's band begins
     std::optional<int> markedRow, markedCol;
     bool numbers = false;
@@ -32,7 +34,8 @@ QStringList dimensionLabels(int count);
 struct PanelRoom {
     LabelPlan rows, cols;
     double left = 0, top = 0; // of the cells' upper left corner, from the panel's
-    double right = 0;         // the flags of fully masked rows
+    double right = 0;         // the flags of fully masked rows, and the notes
+    double notes = 0;         // of `right`, its outer part
 };
 // pitch: the size of a cell. withTitle, withRows, withCols: what this panel really shows (a grid shows labels once).
 struct PanelShows {

@@ -274,9 +274,9 @@ double drawWalkFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     const double inner = width - 2 * figurePad, text = sheet.lineHeight(font);
     double y = figurePad;
     const QString name = headName(trace, view.layer, head);
-    y += drawHeading(sheet, {figurePad, y}, inner, spec,
-                     headTitle(view.layer, head) + (name.isEmpty() ? QString() : u' ' + name),
-                     QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), {});
+    y += drawHeading(
+        sheet, {figurePad, y}, inner, spec, headTitle(view.layer, head) + (name.isEmpty() ? QString() : u' ' + name),
+        QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), everyTokenRemark(view));
     y += sheet.paragraph({figurePad, y}, inner,
                          QString::fromUtf8(info.what.data(), static_cast<qsizetype>(info.what.size())), font,
                          theme.muted) +

@@ -6,6 +6,7 @@
 #include "ui/widgets/dim_overlay.h"
 #include "ui/widgets/figure_widget.h"
 #include "ui/widgets/heatmap_panel.h"
+#include "ui/widgets/links_panel.h"
 #include "ui/widgets/stage_stepper.h"
 #include "ui/widgets/view_controls.h"
 #include "ui/workspace.h"
@@ -78,6 +79,8 @@ void StagePanel::createHeader(QHBoxLayout* row) {
     connect(m_figures, &QButtonGroup::idClicked, this, [this](int id) {
         View view = m_workspace.view();
         view.figure = static_cast<FigureKind>(id);
+        if (view.figure == FigureKind::Links)
+            view.stage = Stage::Weights; // only weights have a width
         m_workspace.setView(view);
     });
 }
@@ -89,7 +92,9 @@ void StagePanel::createPictures() {
     m_figure = new FigureWidget(m_workspace);
     m_comparison = new ComparisonView;
     m_pictures->addWidget(m_heatmap);
+    m_links = new LinksPanel(m_workspace);
     m_pictures->addWidget(m_figure);
+    m_pictures->addWidget(m_links);
     m_pictures->addWidget(m_comparison);
     m_overlay = new DimOverlay(m_pictures);
 }
@@ -99,6 +104,11 @@ void StagePanel::setHint(const QString& hint) {
 }
 
 void StagePanel::refresh() {
+    if (m_workspace.view().figure == FigureKind::Links && m_workspace.view().stage != Stage::Weights) {
+        View view = m_workspace.view(); // the stepper has gone on to a stage without links
+        view.figure = FigureKind::Heatmap;
+        return m_workspace.setView(view);
+    }
     refreshText();
     refreshPicture();
 }
@@ -168,13 +178,17 @@ void StagePanel::refreshPicture() {
     if (!trace)
         return;
     const View view = clampedView(m_workspace.view(), trace->scenario);
-    const bool oneMap = view.figure == FigureKind::Heatmap && view.heads.size() == 1;
+    const bool oneMap =
+        view.figure == FigureKind::Heatmap && (view.heads.size() == 1 || view.combine != Combine::None ||
+                                               stageInfo(view.stage).scope == StageScope::AllHeads);
     const std::optional<Comparison> comparison = oneMap ? comparisonOf(view) : std::nullopt;
     if (comparison) {
         m_comparison->setComparison(comparison);
         m_pictures->setCurrentWidget(m_comparison);
     } else if (oneMap) {
         m_pictures->setCurrentWidget(m_heatmap);
+    } else if (view.figure == FigureKind::Links) {
+        m_pictures->setCurrentWidget(m_links);
     } else {
         m_pictures->setCurrentWidget(m_figure);
     }

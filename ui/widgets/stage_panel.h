@@ -20,6 +20,7 @@ class ComparisonView;
 class DimOverlay;
 class FigureWidget;
 class HeatmapPanel;
+class LinksPanel;
 class StageStepper;
 class ViewControls;
 class Workspace;
@@ -31,6 +32,7 @@ public:
 
     StageStepper* stepper() { return m_stepper; }
     HeatmapPanel* heatmap() { return m_heatmap; }
+    LinksPanel* links() { return m_links; }
     ViewControls* controls() { return m_controls; }
     // Dims the last picture and says what to do; an empty text shows it plainly again.
     void setHint(const QString& hint);
@@ -54,6 +56,7 @@ private:
     QStackedWidget* m_pictures;
     HeatmapPanel* m_heatmap;
     FigureWidget* m_figure;
+    LinksPanel* m_links;
     ComparisonView* m_comparison;
     ViewControls* m_controls;
     DimOverlay* m_overlay;
