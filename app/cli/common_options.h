@@ -54,6 +54,7 @@ void refuseHeadsOption(const ModelOptions& options, const Model& model);        
 std::string readTextFile(const std::string& path, std::istream& standardInput); // "-" is standard input; valid UTF-8
 // The scenario, checked, with the view of --scenario or the default one. Notes go to streams.err.
 Document openDocument(const ComputeOptions& options, const Streams& streams);
+void setThreads(const OptionText& threads); // --threads, for the whole program
 const Backend& chosenBackend(const ComputeOptions& options);
 
 std::vector<LayerIndex> parseLayers(const std::string& text, const ModelConfig& config);

@@ -48,8 +48,8 @@ using SharedTrace = std::shared_ptr<const AttentionTrace>;
 
 using Progress = std::function<void(double fraction)>;
 
-// previous: layers whose inputs are the same objects and whose options are equal are taken from it (bitwise equal to a
-// full run). Throws InputError when the scenario does not fit (validate), Cancelled when stop is requested.
+// previous: what is certain to come out the same is taken from it: layers and projections whose inputs are the same
+// objects, heads whose q, k and v have the same bits. Bitwise equal to a full run. Throws InputError when the scenario does not fit (validate), Cancelled when stop is requested.
 SharedTrace trace(const Scenario& scenario, const Backend& backend, const AttentionTrace* previous = nullptr,
                   std::stop_token stop = {}, const Progress& progress = {});
 

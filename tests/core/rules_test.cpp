@@ -45,7 +45,7 @@ TEST(Rules, SwitchedOnAndOffAgainLeaveNoTrace) {
         Scenario s = withRule(right(), info.rule);
         const SharedTrace on = run(s);
         s.rules = with(s.rules, info.rule, false);
-        const SharedTrace off = trace(s, referenceBackend(), on.get());
+        const SharedTrace off = trace(s, backendByName("auto"), on.get());
         EXPECT_EQ(stageOf(off, Stage::Output), stageOf(before, Stage::Output));
         EXPECT_NE(stageOf(on, Stage::Output), stageOf(before, Stage::Output));
         for (int h = 0; h < 4; ++h) {
