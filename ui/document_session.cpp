@@ -25,7 +25,7 @@ Document openAnyFile(const QString& path, const QString& text) {
         return openScenario(toUtf8(path));
     ScenarioRequest request;
     request.source.name = toUtf8(path);
-    request.text = toUtf8(text);
+    request.defaultText = toUtf8(text);
     View view;
     view.values = true;
     return {makeScenario(std::move(request)), view};

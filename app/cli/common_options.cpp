@@ -1,8 +1,9 @@
 #include "app/cli/common_options.h"
 
 #include "app/cli/numbers.h"
-#include "core/attention/head_stages.h"
+#include "core/attention/overflow.h"
 #include "core/exchange/mask_file.h"
+#include "core/model/captured_attention.h"
 #include "core/model/tensor_file.h"
 #include "core/tensor/parallel.h"
 
@@ -195,6 +196,8 @@ void applyModelAndTexts(ScenarioRequest& request, const ComputeOptions& o, const
 ScenarioRequest requestOf(const Scenario& s) {
     ScenarioRequest request;
     request.source = s.source;
+    if (s.model->captured())
+        return request;
     request.x = s.x;
     request.y = s.y;
     const bool typed = !s.query.source.empty();
@@ -428,6 +431,13 @@ void setThreads(const OptionText& threads) {
         setThreadCount(parseInt("--threads", *threads, 1, most));
 }
 
+SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams) {
+    SharedTrace computed = trace(scenario, backend);
+    if (const std::string sentence = overflowNote(*computed); !sentence.empty())
+        note(streams, sentence);
+    return computed;
+}
+
 const Backend& chosenBackend(const ComputeOptions& o) {
     setThreads(o.threads);
     return backendByName(o.backend.value_or("auto"));
@@ -454,9 +464,7 @@ std::vector<Stage> parseStages(const std::string& text, const Scenario& scenario
         if (!stage)
             throw InputError("--stage: there is no stage '" + id + "'; the stages are " + stageIds());
         if (!stageAvailable(scenario, *stage))
-            throw InputError("--stage " + id + ": " + scenario.model->config().name + " has no such matrix here (" +
-                             (*stage == Stage::EmbeddingKey ? "it takes a second text: give --pair" : "it has no W_O") +
-                             ")");
+            throw InputError("--stage: " + whyNoStage(scenario, *stage));
         if (std::find(stages.begin(), stages.end(), *stage) == stages.end())
             stages.push_back(*stage);
     }
@@ -520,6 +528,9 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
     refuseTokenOptions(o, *scenario.model);
     applyAttentionOptions(scenario, o, streams);
     validate(scenario);
+    if (const CapturedAttention* captured = scenario.model->captured())
+        for (const std::string& remark : captured->remarks)
+            note(streams, remark);
     return document;
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/cli/command_line.h"
 #include "app/cli/streams.h"
+#include "core/attention/trace.h"
 #include "core/exchange/scenario_file.h"
 #include "core/tensor/errors.h"
 
@@ -55,6 +56,8 @@ std::string readTextFile(const std::string& path, std::istream& standardInput); 
 // The scenario, checked, with the view of --scenario or the default one. Notes go to streams.err.
 Document openDocument(const ComputeOptions& options, const Streams& streams);
 void setThreads(const OptionText& threads); // --threads, for the whole program
+// The scenario traced; what is beyond the range of float32 is noted.
+SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams);
 const Backend& chosenBackend(const ComputeOptions& options);
 
 std::vector<LayerIndex> parseLayers(const std::string& text, const ModelConfig& config);

@@ -78,9 +78,9 @@ int dumpCommand(const Arguments& arguments, const Streams& streams) {
     options.weights = o.weights;
     options.hidden = o.hidden;
     options.logits = o.logits;
-    requireOutputLayer(scenario, options);
+    requireDumpable(scenario, options);
 
-    const SharedTrace computed = trace(scenario, chosenBackend(o.compute));
+    const SharedTrace computed = traceNoted(scenario, chosenBackend(o.compute), streams);
     if (out.suffix == ".csv") {
         const LabelledMatrix matrix = theOneMatrix(*computed, options, o);
         writeFileAtomically(out.path, [&](std::ostream& file) { writeCsv(file, matrix); });

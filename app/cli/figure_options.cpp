@@ -37,6 +37,33 @@ double positiveNumber(const std::string& option, const OptionText& text, double 
     return value;
 }
 
+// What a kind of figure has no use for, each by name.
+static void refuseUnused(FigureKind figure, const FigureOptions& o) {
+    using enum FigureKind;
+    struct Use {
+        bool given;
+        const char* name;
+        std::vector<FigureKind> figures;
+    };
+    const std::vector<FigureKind> cells{Heatmap, Grid, Stages, Walk};
+    for (const auto& [given, name, figures] : {Use{o.top.has_value(), "--top", {Links}},
+                                               {o.threshold.has_value(), "--threshold", {Links}},
+                                               {o.combine.has_value(), "--combine", {Heatmap, Links}},
+                                               {o.colors.has_value(), "--colors", cells},
+                                               {o.range.has_value(), "--range", cells},
+                                               {o.curve.has_value(), "--curve", cells},
+                                               {o.values, "--values", {Heatmap, Stages, Walk}},
+                                               {o.cell.has_value(), "--cell", {Heatmap, Links, Stages, Walk}}}) {
+        if (!given || std::ranges::find(figures, figure) != figures.end())
+            continue;
+        std::string list;
+        for (const FigureKind kind : figures)
+            list += (list.empty() ? "" : ", ") + std::string(figureKindName(kind));
+        throw InputError(std::string(name) + " has no effect on a figure of kind " +
+                         std::string(figureKindName(figure)) + ": it is for --view " + list);
+    }
+}
+
 void applyFigureOptions(View& view, const FigureOptions& o, const Scenario& scenario) {
     if (o.view) {
         const auto kind = figureKindFromName(*o.view);
@@ -44,6 +71,7 @@ void applyFigureOptions(View& view, const FigureOptions& o, const Scenario& scen
             throw InputError("--view: expected heatmap, grid, links, stages or walk, found '" + *o.view + "'");
         view.figure = *kind;
     }
+    refuseUnused(view.figure, o);
     if (o.combine) {
         if (*o.combine != "none" && *o.combine != "mean" && *o.combine != "max")
             throw InputError("--combine: expected none, mean or max, found '" + *o.combine + "'");

@@ -136,7 +136,7 @@ int headsCommand(const Arguments& arguments, const Streams& streams) {
     if (o.cell)
         cell = parseCell(*o.cell, scenario.queries(), scenario.keys());
 
-    const SharedTrace computed = trace(scenario, chosenBackend(o.compute));
+    const SharedTrace computed = traceNoted(scenario, chosenBackend(o.compute), streams);
     std::vector<Row> rows;
     for (const LayerIndex layer : layers)
         for (const HeadIndex head : heads) {

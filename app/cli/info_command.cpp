@@ -7,8 +7,10 @@
 #include "app/cli/table.h"
 #include "core/analysis/cost.h"
 #include "core/attention/head_stages.h"
+#include "core/model/captured_attention.h"
 #include "core/model/checkpoint.h"
 #include "core/model/tensor_file.h"
+#include "core/tensor/memory.h"
 
 #include <cmath>
 #include <filesystem>
@@ -277,6 +279,59 @@ void describeContainer(std::ostream& out, const TensorFile& file, const std::str
     out << "no model: " << why << "\n";
 }
 
+// An archive whose arrays are much larger than itself is listed, not opened: to describe a file must not cost more than
+// the file.
+void refuseUnfolding(const TensorFile& file) {
+    std::int64_t bytes = 0;
+    for (const TensorEntry& entry : file.entries())
+        bytes += std::min<std::int64_t>(entry.count, std::int64_t{1} << 40) * 4;
+    constexpr std::int64_t small = std::int64_t{16} << 20;
+    std::error_code ignored;
+    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(file.path(), ignored));
+    if (file.format() == "npz" && bytes > size + small)
+        throw LoadError(file.path(), "", "arrays that are opened as they are",
+                        memoryText(bytes) + " deflated into " + memoryText(size), "save it with numpy.savez");
+}
+
+// Attention captured elsewhere: what the arrays' names and shapes say.
+void describeCaptured(std::ostream& out, const TensorFile& file, const CapturedLayout& layout, bool json) {
+    const ModelConfig& c = layout.config;
+    std::vector<std::string> stages;
+    for (const auto& [stage, places] : layout.stages)
+        stages.push_back(stage);
+    if (json) {
+        out << oneLine({{"kind", "captured attention"},
+                        {"name", c.name},
+                        {"family", c.family},
+                        {"cross", c.cross},
+                        {"layers", c.layers},
+                        {"heads", c.heads},
+                        {"queries", layout.queries},
+                        {"keys", layout.keys},
+                        {"tokens", layout.tokens != nullptr},
+                        {"stages", stages},
+                        {"notes", c.notes},
+                        {"entries", entriesJson(file)}})
+            << "\n";
+        return;
+    }
+    Table table({"model", c.name});
+    table.row({"family", c.family});
+    table.row({"layers", std::to_string(c.layers) + (c.cross ? " of cross-attention" : " of self-attention")});
+    table.row({"heads", std::to_string(c.heads)});
+    table.row({"queries x keys", shapeText(layout.queries, layout.keys)});
+    std::string list;
+    for (const std::string& stage : stages)
+        list += (list.empty() ? "" : ", ") + stage;
+    table.row({"stages", list});
+    table.print(out);
+    out << "\nunusual\n";
+    for (const std::string& line : c.notes)
+        out << "  " << line << "\n";
+    out << "\n" << file.format() << " file\n";
+    printEntries(out, file);
+}
+
 } // namespace
 
 int infoCommand(const Arguments& arguments, const Streams& streams) {
@@ -300,8 +355,15 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
     std::shared_ptr<const TensorFile> file;
     std::error_code ignored;
     if (std::filesystem::exists(*o.target, ignored) && !isBuiltinModel(*o.target))
-        file = std::filesystem::is_directory(*o.target) ? openFolderTensors(*o.target) : openTensorFile(*o.target);
+        file = std::filesystem::is_directory(*o.target) ? openFolderTensors(hubSnapshot(*o.target))
+                                                        : openTensorFile(*o.target);
     try {
+        if (file && holdsCapturedAttention(*file)) {
+            describeCaptured(streams.out, *file, capturedLayout(*file), o.json);
+            return 0;
+        }
+        if (file)
+            refuseUnfolding(*file);
         opened = openModel(source);
     } catch (const InputError& e) {
         if (!file)

@@ -19,7 +19,7 @@ struct RenderOptions {
 };
 
 #ifdef HEADSCOPE_WITH_UI
-void drawFigure(const RenderOptions& o, const Document& document, const std::string& path) {
+void drawFigure(const RenderOptions& o, const Document& document, const std::string& path, const Streams& streams) {
     FigureSpec spec;
     spec.view = document.view;
     spec.widthMm = positiveNumber("--width", o.figure.width, spec.widthMm, 5000);
@@ -38,7 +38,7 @@ void drawFigure(const RenderOptions& o, const Document& document, const std::str
 
     const Backend& backend = chosenBackend(o.compute);
     FigureSource source;
-    source.trace = trace(document.scenario, backend);
+    source.trace = traceNoted(document.scenario, backend, streams);
     // Under a class rule the figure shows wrong, right and their difference.
     if (document.scenario.rules.any()) {
         Scenario right = document.scenario;
@@ -49,7 +49,7 @@ void drawFigure(const RenderOptions& o, const Document& document, const std::str
     writeFigure(source, spec, QString::fromStdString(path));
 }
 #else
-void drawFigure(const RenderOptions&, const Document&, const std::string&) {
+void drawFigure(const RenderOptions&, const Document&, const std::string&, const Streams&) {
     throw Failure(
         "render: this program was built without figures (HEADSCOPE_UI is OFF); `headscope dump` writes the numbers");
 }
@@ -71,13 +71,16 @@ int renderCommand(const Arguments& arguments, const Streams& streams) {
         return 0;
 
     const OutputPath out = outputPath(o.out, {".png", ".svg", ".pdf"});
+    if (o.figure.dpi && out.suffix != ".png")
+        throw InputError("--dpi has no effect on " + out.suffix + ": it is the resolution of a .png, and " +
+                         out.suffix + " is drawn with vectors");
     Document document = openDocument(o.compute, streams);
     applySelection(document.view, o.compute, document.scenario);
     applyFigureOptions(document.view, o.figure, document.scenario);
     // A grid is there to compare: all heads, unless some were picked.
     if (document.view.figure == FigureKind::Grid && !o.compute.head)
         document.view.heads = parseHeads("all", document.scenario.model->config());
-    drawFigure(o, document, out.path);
+    drawFigure(o, document, out.path, streams);
     return 0;
 }
 

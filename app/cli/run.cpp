@@ -75,14 +75,31 @@ int dispatch(const Arguments& arguments, const Streams& streams) {
 
 } // namespace
 
-void note(const Streams& streams, const std::string& sentence) {
-    streams.err << "headscope: note: " << sentence << "\n";
+// One line of plain text: what was typed, or what a file says, must not move the terminal's cursor.
+static std::string oneLine(const std::string& sentence) {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string out;
+    for (std::size_t i = 0; i < sentence.size(); ++i) {
+        auto byte = static_cast<unsigned char>(sentence[i]);
+        const bool isC1 = byte == 0xC2 && i + 1 < sentence.size() && static_cast<unsigned char>(sentence[i + 1]) < 0xA0;
+        if (isC1) // U+0080 to U+009F
+            byte = static_cast<unsigned char>(sentence[++i]);
+        if (byte == '\n' || byte == '\r')
+            out += ' ';
+        else if (byte < 0x20 || byte == 0x7F || isC1)
+            out += std::string("\\x") + digits[byte >> 4U] + digits[byte & 15U];
+        else
+            out += sentence[i];
+    }
+    return out;
 }
 
-void printFailure(std::ostream& err, std::string sentence) {
-    std::replace_if(
-        sentence.begin(), sentence.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
-    err << "headscope: " << sentence << std::endl;
+void note(const Streams& streams, const std::string& sentence) {
+    streams.err << "headscope: note: " << oneLine(sentence) << "\n";
+}
+
+void printFailure(std::ostream& err, const std::string& sentence) {
+    err << "headscope: " << oneLine(sentence) << std::endl;
 }
 
 int run(const Arguments& arguments, std::istream& in, std::ostream& out, std::ostream& err) {

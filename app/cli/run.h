@@ -17,6 +17,6 @@ bool wantsWindow(const Arguments& arguments);
 std::optional<int> windowRefusal(const Arguments& arguments, bool hasDisplay, std::ostream& err);
 
 // One line `headscope: sentence` on err; line breaks inside become spaces.
-void printFailure(std::ostream& err, std::string sentence);
+void printFailure(std::ostream& err, const std::string& sentence);
 
 } // namespace headscope::cli

@@ -131,6 +131,12 @@ void forEachRow(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, c
             visit(i, mean->row(i));
         return;
     }
+    if (trace.scenario.model->captured()) {
+        const SharedMatrix weights = stageMatrix(trace, layer, head, Stage::Weights);
+        for (int i = 0; i < n; ++i)
+            visit(i, weights->row(i));
+        return;
+    }
     const HeadInputs in = headInputs(trace.scenario, trace.mask, trace.layer(layer), layer, head);
     const int step = in.problem.softmaxOverQueries ? n : rowsPerBlock;
     for (int begin = 0; begin < n; begin += step) {

@@ -44,6 +44,12 @@ public:
     }
 
     CellExplanation run() {
+        if (m_scenario.model->captured()) { // what it was computed from is not known
+            m_out.value = (*stageMatrix(m_trace, m_layer, m_head, m_out.stage))(m_row, m_col);
+            addStep("captured: the number of the file", m_out.value);
+            m_out.sentence = sentence();
+            return std::move(m_out);
+        }
         switch (m_out.stage) {
         case Stage::Embedding:
         case Stage::EmbeddingKey:

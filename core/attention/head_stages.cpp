@@ -1,3 +1,4 @@
+#include "core/attention/captured.h"
 #include "core/attention/head_problem.h"
 
 #include "core/tensor/errors.h"
@@ -130,6 +131,15 @@ Matrix meanWeights(const Backend& backend, const Scenario& s, const KeyMask& mas
 }
 
 HeadStages headStages(const AttentionTrace& t, LayerIndex layer, HeadIndex head, HeadWanted wanted) {
+    if (t.scenario.model->captured()) {
+        const auto captured = [&](bool isWanted, Stage stage) {
+            const SharedMatrix m = isWanted ? capturedMatrix(t.scenario, layer, head, stage) : nullptr;
+            return m ? *m : Matrix();
+        };
+        return {captured(wanted.scores, Stage::Scores), captured(wanted.scaled, Stage::Scaled),
+                captured(wanted.masked, Stage::Masked), captured(wanted.weights, Stage::Weights),
+                captured(wanted.output, Stage::HeadOutput)};
+    }
     const LayerTrace& computed = t.layer(layer);
     const HeadInputs in = headInputs(t.scenario, t.mask, computed, layer, head);
     if (!computed.meanWeights)
@@ -145,6 +155,8 @@ HeadStages headStages(const AttentionTrace& t, LayerIndex layer, HeadIndex head,
 }
 
 bool stageAvailable(const Scenario& s, Stage stage) {
+    if (const CapturedAttention* captured = s.model->captured())
+        return captured->find(stageInfo(stage).id, LayerIndex{0}) != nullptr;
     switch (stage) {
     case Stage::EmbeddingKey:
         return s.model->config().cross;
@@ -156,11 +168,22 @@ bool stageAvailable(const Scenario& s, Stage stage) {
     }
 }
 
+std::string whyNoStage(const Scenario& s, Stage stage) {
+    const std::string id(stageInfo(stage).id);
+    if (const CapturedAttention* captured = s.model->captured())
+        return id + " is not in " + captured->file + ": it holds " + captured->stageList();
+    if (stage == Stage::EmbeddingKey)
+        return id + " exists in cross-attention only: give a second text (--pair)";
+    return id + " needs an output projection, and " + s.model->config().name + " has no W_O";
+}
+
 bool stageAvailable(const AttentionTrace& t, Stage stage) {
     return stageAvailable(t.scenario, stage);
 }
 
 SharedMatrix stageMatrix(const AttentionTrace& t, LayerIndex layer, HeadIndex head, Stage stage) {
+    if (t.scenario.model->captured())
+        return capturedMatrix(t.scenario, layer, head, stage);
     const ModelConfig& c = t.config();
     const LayerTrace& l = t.layer(layer);
     const auto derived = [&](Matrix HeadStages::*which, HeadWanted wanted) {

@@ -17,9 +17,12 @@ HeadStages headStages(const AttentionTrace& trace, LayerIndex layer, HeadIndex h
 // head.
 SharedMatrix stageMatrix(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage);
 
-// False where the scenario has no such matrix: embedding_key in self-attention, contribution and norms without W_O.
+// False where the scenario has no such matrix: embedding_key in self-attention, contribution and norms without W_O,
+// what is not in a file of captured attention.
 bool stageAvailable(const AttentionTrace& trace, Stage stage);
 bool stageAvailable(const Scenario& scenario, Stage stage);
+// Why it is not available, in a sentence: "scores is not in cat.npz: it holds weights only".
+std::string whyNoStage(const Scenario& scenario, Stage stage);
 
 // A wrong rule's matrix minus the right one's. `right` is the same scenario without rules, traced.
 Matrix difference(const Matrix& a, const Matrix& b); // equal shapes; -inf minus -inf is 0

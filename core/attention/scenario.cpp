@@ -1,5 +1,6 @@
 #include "core/attention/scenario.h"
 
+#include "core/attention/captured.h"
 #include "core/tensor/errors.h"
 #include "core/tensor/memory.h"
 
@@ -213,6 +214,8 @@ Scenario makeScenario(ScenarioRequest r) {
     const bool pairGiven = r.pair || r.pairIds;
     r.source.cross = r.source.cross || pairGiven || r.y;
     OpenedModel opened = openModel(r.source);
+    if (opened.model->captured())
+        return capturedScenario(std::move(opened), r);
 
     Scenario s;
     s.source = opened.source;
@@ -232,6 +235,8 @@ Scenario makeScenario(ScenarioRequest r) {
     if (!r.text && !r.ids && s.source.name == "worked-example")
         r.text = std::string(workedExampleText());
     if (!s.x && !r.text && !r.ids)
+        r.text = std::move(r.defaultText);
+    if (!s.x && !r.text && !r.ids)
         throw InputError(isModule ? "no text is given and the file has no X: give --text, --ids or --x"
                                   : "no text is given: use --text, --text-file or --ids");
     s.query = s.x ? numberedRows(*s.x) : queryTokens(*s.model, r);
@@ -249,6 +254,8 @@ Scenario makeScenario(ScenarioRequest r) {
 }
 
 Scenario withTexts(const Scenario& scenario, std::string_view text, std::optional<std::string_view> pair) {
+    if (scenario.model->captured())
+        scenario.model->tokenizer().tokenize(text); // throws: it has its own text
     Scenario s = scenario;
     const PairUse use = s.model->config().pair;
     if (pair && use == PairUse::None)
@@ -284,6 +291,8 @@ Scenario withTexts(const Scenario& scenario, std::string_view text, std::optiona
 }
 
 void validate(const Scenario& s) {
+    if (s.model->captured())
+        return validateCaptured(s);
     const ModelConfig& c = s.model->config();
     checkTokens(s, s.queries(), "the text");
     checkTokens(s, s.keys(), "the key text");

@@ -65,7 +65,8 @@ struct Scenario {
 // What a user asks for, before it is checked: the command line's options and the window's controls both become this.
 struct ScenarioRequest {
     ModelSource source;
-    std::optional<std::string> text, pair; // UTF-8
+    std::optional<std::string> text, pair;  // UTF-8
+    std::optional<std::string> defaultText; // where the file has no X or tokens of its own, and no text is given
     std::optional<std::vector<std::int64_t>> ids, pairIds;
     SharedMatrix x, y; // from --x, --y
     Mask mask;

@@ -1,6 +1,7 @@
 #include "core/attention/trace.h"
 
 #include "core/attention/block.h"
+#include "core/attention/captured.h"
 #include "core/attention/head_problem.h"
 #include "core/tensor/arithmetic.h"
 #include "core/tensor/errors.h"
@@ -239,6 +240,8 @@ SharedTrace trace(const Scenario& s, const Backend& backend, const AttentionTrac
                   const Progress& progress) {
     const auto start = std::chrono::steady_clock::now();
     validate(s);
+    if (s.model->captured())
+        return capturedTrace(s, backend);
     auto t = std::make_shared<AttentionTrace>();
     t->scenario = s;
     t->mask = maskOf(s);

@@ -1,6 +1,7 @@
 #include "core/exchange/dump.h"
 
 #include "core/exchange/scenario_file.h"
+#include "core/model/captured_attention.h"
 #include "core/tensor/errors.h"
 #include "core/tensor/memory.h"
 
@@ -10,6 +11,16 @@
 namespace headscope {
 
 namespace {
+
+// A tensor as it is multiplied: under split-input the projections are block-diagonal. Null where there is none.
+SharedMatrix appliedTensor(const Scenario& s, TensorId id) {
+    const SharedMatrix& tensor = s.model->tensor(id);
+    const bool projects = id.kind == WeightKind::WQ || id.kind == WeightKind::WK || id.kind == WeightKind::WV;
+    if (!tensor || !projects || !has(s.rules, Rule::SplitInput))
+        return tensor;
+    const ModelConfig& c = s.model->config();
+    return share(blockDiagonal(*tensor, id.kind == WeightKind::WQ ? c.heads : c.kvHeads));
+}
 
 // Collects the arrays of one trace in the order of the file contract: layer by layer, stage by stage.
 class Dumper {
@@ -29,7 +40,7 @@ public:
         for (const StageInfo& info : stageTable())
             if (isWanted(info.stage))
                 m_stages.push_back(info.stage);
-        requireOutputLayer(m_trace.scenario, m_options);
+        requireDumpable(m_trace.scenario, m_options);
         requireMemory();
         for (const LayerIndex l : m_layers)
             addLayer(m_trace, l, "", false);
@@ -88,10 +99,11 @@ private:
 
         // One pass over the heads for everything that a head derives, instead of one for each stage.
         const auto has = [&](Stage s) { return std::ranges::find(stages, s) != stages.end(); };
+        const bool isComputed = !trace.scenario.model->captured();
         const HeadWanted wanted{has(Stage::Scores), has(Stage::Scaled), has(Stage::Masked), has(Stage::Weights),
                                 has(Stage::HeadOutput)};
         std::map<Stage, std::vector<float>> derived;
-        if (wanted.scores || wanted.scaled || wanted.masked || wanted.weights || wanted.output)
+        if (isComputed && (wanted.scores || wanted.scaled || wanted.masked || wanted.weights || wanted.output))
             for (const HeadIndex h : m_heads) {
                 const HeadStages head = headStages(trace, l, h, wanted);
                 append(derived[Stage::Scores], head.scores);
@@ -103,6 +115,10 @@ private:
         for (const Stage s : stages) {
             const StageInfo& info = stageInfo(s);
             const StageShape shape = stageShape(m_config, s, queries(), keys());
+            if (const CapturedAttention* captured = trace.scenario.model->captured()) {
+                addCaptured(prefix + std::string(info.id), *captured->find(info.id, l), info.scope, shape);
+                continue;
+            }
             const std::string name = prefix + std::string(info.id);
             if (info.scope == StageScope::AllHeads) {
                 addMatrix(name, *stageMatrix(trace, l, HeadIndex{0}, s));
@@ -127,13 +143,41 @@ private:
             return;
         if (m_options.weights)
             for (const WeightKind kind : allWeightKinds)
-                if (const SharedMatrix& w = trace.scenario.model->tensor({l, kind})) {
+                if (const SharedMatrix w = appliedTensor(trace.scenario, {l, kind})) {
                     const bool isBias = kind >= WeightKind::BQ;
                     add(prefix + std::string(weightName(kind)),
                         isBias ? std::vector<std::int64_t>{w->cols()} : std::vector<std::int64_t>{w->rows(), w->cols()},
                         {w->values().begin(), w->values().end()});
                 }
         m_out.push_back({prefix + "empty_rows", {queries()}, trace.layer(l).emptyRows});
+    }
+
+    // As it is in its file, in its type.
+    void addCaptured(const std::string& name, const CapturedArray& array, StageScope scope, const StageShape& shape) {
+        std::vector<HeadIndex> chosen = m_heads;
+        if (scope != StageScope::QueryHead) {
+            chosen.clear();
+            for (int i = 0; i < shape.count; ++i)
+                chosen.emplace_back(i);
+        }
+        std::vector<float> floats;
+        std::vector<double> doubles;
+        for (const HeadIndex h : chosen) {
+            const Matrix& m = *array.matrices[static_cast<std::size_t>(h.value)];
+            if (array.values) {
+                const auto first = array.values->begin() + array.first + static_cast<std::int64_t>(m.size()) * h.value;
+                doubles.insert(doubles.end(), first, first + static_cast<std::int64_t>(m.size()));
+            } else {
+                append(floats, m);
+            }
+        }
+        std::vector<std::int64_t> sizes{static_cast<std::int64_t>(chosen.size()), shape.rows, shape.cols};
+        if (scope == StageScope::AllHeads)
+            sizes.erase(sizes.begin());
+        if (array.values)
+            m_out.push_back({name, std::move(sizes), std::move(doubles)});
+        else
+            m_out.push_back({name, std::move(sizes), std::move(floats), array.type == "<f2"});
     }
 
     // What the same scenario gives without its class rules, and how far off the wrong ones are.
@@ -213,10 +257,13 @@ std::vector<std::string> axisLabels(const AttentionTrace& trace, StageAxis axis,
 
 } // namespace
 
-void requireOutputLayer(const Scenario& scenario, const DumpOptions& options) {
+void requireDumpable(const Scenario& scenario, const DumpOptions& options) {
     const Transformer* model = scenario.model->transformer();
     if (options.logits && (!model || !model->output))
         throw InputError("--logits needs a model with an output layer; " + scenario.model->config().name + " has none");
+    if (const CapturedAttention* captured = scenario.model->captured(); captured && (options.weights || options.hidden))
+        throw InputError(std::string(options.weights ? "--weights" : "--hidden") + " needs a model; " + captured->file +
+                         " holds " + captured->stageList());
 }
 
 std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOptions& options) {

@@ -16,7 +16,10 @@ namespace headscope {
 struct NamedArray {
     std::string name; // "layers.0.self.weights"
     std::vector<std::int64_t> shape;
-    std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<bool>, std::vector<std::string>> data;
+    std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<bool>, std::vector<std::string>,
+                 std::vector<double>>
+        data;
+    bool isHalf = false; // floats that a float16 holds, and that are written as such to npz
 };
 
 struct DumpOptions {
@@ -28,9 +31,9 @@ struct DumpOptions {
     View view;           // goes into the embedded scenario
 };
 
-// Throws InputError when logits are asked for and the model has no output layer. dumpArrays asks it too; a caller that
-// asks before tracing refuses at once.
-void requireOutputLayer(const Scenario& scenario, const DumpOptions& options);
+// Throws InputError when the model cannot give what is asked for: logits without an output layer, weights or a hidden
+// state of captured attention. dumpArrays asks it too; a caller that asks before tracing refuses at once.
+void requireDumpable(const Scenario& scenario, const DumpOptions& options);
 
 // Names and shapes as in the file contract. Under a class rule also right.* and difference.* of every token-by-token
 // stage.

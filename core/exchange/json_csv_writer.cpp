@@ -17,6 +17,9 @@ std::string jsonString(const std::string& text) {
 std::string jsonValue(float v) {
     return std::isfinite(v) ? shortest(v) : "\"" + shortest(v) + "\"";
 }
+std::string jsonValue(double v) {
+    return std::isfinite(v) ? shortest(v) : "\"" + shortest(v) + "\"";
+}
 std::string jsonValue(std::int64_t v) {
     return std::to_string(v);
 }

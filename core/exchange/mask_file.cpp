@@ -89,6 +89,8 @@ SharedMatrix readMaskFile(const std::string& path) {
 }
 
 Matrix parseCsvMatrix(std::string_view text, const std::string& name) {
+    if (text.starts_with("\xEF\xBB\xBF")) // a byte order mark, as spreadsheets write
+        text.remove_prefix(3);
     std::vector<float> values;
     int rows = 0, cols = 0;
     for (int lineNumber = 1; !text.empty(); ++lineNumber) {

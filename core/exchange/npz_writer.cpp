@@ -3,6 +3,7 @@
 //  order.
 
 #include "core/exchange/dump.h"
+#include "core/tensor/half.h"
 
 #include <algorithm>
 #include <bit>
@@ -59,6 +60,18 @@ Values valuesOf(const std::vector<float>& data) {
     }
     for (const float f : data)
         put(v.bytes, std::bit_cast<std::uint32_t>(f), 4);
+    return v;
+}
+Values halvesOf(const std::vector<float>& data) {
+    Values v{"<f2", {}};
+    for (const float f : data)
+        put(v.bytes, f16FromFloat(f), 2);
+    return v;
+}
+Values valuesOf(const std::vector<double>& data) {
+    Values v{"<f8", {}};
+    for (const double d : data)
+        put(v.bytes, std::bit_cast<std::uint64_t>(d), 8);
     return v;
 }
 Values valuesOf(const std::vector<std::int64_t>& data) {
@@ -130,7 +143,8 @@ void writeNpz(std::ostream& out, const std::vector<NamedArray>& arrays) {
         offset += bytes.size();
     };
     for (const NamedArray& array : arrays) {
-        const Values values = std::visit([](const auto& data) { return valuesOf(data); }, array.data);
+        const Values values = array.isHalf ? halvesOf(std::get<std::vector<float>>(array.data))
+                                           : std::visit([](const auto& data) { return valuesOf(data); }, array.data);
         const std::string header = npyHeader(values.type, array.shape);
         Member m{array.name + ".npy", 0, header.size() + values.bytes.size(), offset};
         uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(header.data()), header.size());

@@ -67,12 +67,21 @@ Json matrixJson(const Matrix& m) {
     return {{"rows", m.rows()}, {"cols", m.cols()}, {"float32", floatsToBase64(m.values())}};
 }
 
+// Nothing where the file is no longer there.
+std::string sumOf(const ModelSource& source) {
+    try {
+        return source.sha256.empty() ? checkpointSha256(source.name) : source.sha256;
+    } catch (const LoadError&) {
+        return {};
+    }
+}
+
 Json modelJson(const ModelSource& source) {
     Json model;
     if (!isBuiltin(source.name)) {
         model["path"] = source.name;
-        if (!source.sha256.empty())
-            model["sha256"] = source.sha256;
+        if (const std::string sum = sumOf(source); !sum.empty())
+            model["sha256"] = sum;
         if (source.heads)
             model["heads"] = *source.heads;
     } else {
@@ -105,6 +114,8 @@ Json idsJson(const std::vector<std::int64_t>& ids) {
 
 // The texts: what was typed, or ids, or the user's matrices.
 void addTexts(Json& json, const Scenario& s) {
+    if (s.model->captured()) // they are in its file
+        return;
     const TokenSequence& query = s.query;
     const bool typed = !query.source.empty();
     if (s.x)
@@ -367,6 +378,8 @@ ModelSource readModel(const Field& model, const std::string& baseFolder) {
             names += (names.empty() ? "" : ", ") + m.name;
         throw model.at("name").wrong("one of " + names);
     }
+    if (model.has("options") && source.name != "toy")
+        throw model.at("options").wrong("no options: " + source.name + " has its own sizes and weights");
     if (model.has("options")) {
         const Field options = model.at("options");
         options.onlyKeys(
@@ -449,11 +462,30 @@ TensorId readTensorName(const Field& field, const Model& model) {
         for (const WeightKind kind : allWeightKinds)
             if (const TensorId id{LayerIndex{l}, kind}; model.tensor(id) && tensorName(id) == name)
                 return id;
-    throw field.wrong("a tensor of the model, such as layers.0.W_Q");
+    throw field.wrong("a tensor of the model, such as layers.0.W_Q, or X or Y");
+}
+
+// Cells of X, or of Y in cross-attention, are set in layer 0.
+void readEmbeddingEdit(const Field& edit, Scenario& s) {
+    const bool isKey = edit.at("tensor").text() == "Y";
+    if (isKey && !s.key)
+        throw edit.at("tensor").wrong("a tensor of the model or X: Y exists in cross-attention only");
+    const int rows = isKey ? s.keys() : s.queries();
+    const int cols = isKey ? s.model->config().dModelKey : s.model->config().dModel;
+    for (const Field& cell : edit.at("cells").list()) {
+        const std::vector<Field> parts = cell.list();
+        if (parts.size() != 3)
+            throw cell.wrong("[row, column, new value]");
+        Intervention set;
+        set.kind = Intervention::Kind::SetCell;
+        set.stage = isKey ? Stage::EmbeddingKey : Stage::Embedding;
+        set.row = parts[0].index(rows), set.col = parts[1].index(cols);
+        set.value = parts[2].value();
+        s.interventions.push_back(set);
+    }
 }
 
 SharedModel readEdit(const Field& edit, const Model& model) {
-    edit.onlyKeys({"tensor", "cells", "whole"});
     const TensorId id = readTensorName(edit.at("tensor"), model);
     const Matrix& before = *model.tensor(id);
     if (edit.has("whole") == edit.has("cells"))
@@ -593,8 +625,13 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
         for (const Field& intervention : root.at("interventions").list())
             s.interventions.push_back(readIntervention(intervention));
     if (root.has("edits"))
-        for (const Field& edit : root.at("edits").list())
-            s.model = readEdit(edit, *s.model);
+        for (const Field& edit : root.at("edits").list()) {
+            edit.onlyKeys({"tensor", "cells", "whole"});
+            if (const std::string name = edit.at("tensor").text(); name == "X" || name == "Y")
+                readEmbeddingEdit(edit, s);
+            else
+                s.model = readEdit(edit, *s.model);
+        }
     validate(s);
     if (root.has("view"))
         document.view = readView(root.at("view"), s);
@@ -664,6 +701,7 @@ void saveScenario(const Document& document, const std::string& path) {
         const fs::path model = fs::absolute(source.name).lexically_normal();
         const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
         const fs::path relative = model.lexically_relative(folder);
+        source.sha256 = sumOf(source);
         source.name = (relative.empty() || *relative.begin() == ".." ? model : relative).generic_string();
     }
     const std::string text = writeScenario(portable);

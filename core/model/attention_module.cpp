@@ -2,7 +2,6 @@
 
 #include "core/model/mapped_file.h"
 #include "core/model/word_embedding.h"
-#include "core/tensor/sha256.h"
 
 #include <algorithm>
 #include <array>
@@ -86,8 +85,6 @@ public:
         out.source = m_source;
         out.source.cross = config.cross;
         out.source.heads = config.heads;
-        if (std::error_code error; std::filesystem::exists(m_file.path(), error))
-            out.source.sha256 = sha256(mapFile(m_file.path()).bytes);
         auto embedder = makeWordEmbedder(config.dModel, Position::None, m_source.toy.seed);
         out.model = std::make_shared<const Model>(std::move(config), std::vector<LayerWeights>{m_weights},
                                                   makeWordTokenizer(), std::move(embedder));

@@ -1,8 +1,10 @@
 #include "core/model/builtin.h"
 
 #include "core/model/attention_module.h"
+#include "core/model/captured_attention.h"
 #include "core/model/checkpoint.h"
 #include "core/model/embedded.h"
+#include "core/model/mapped_file.h"
 #include "core/tensor/errors.h"
 
 #include <filesystem>
@@ -41,17 +43,25 @@ OpenedModel openModel(ModelSource source) {
         std::string names;
         for (const BuiltinModel& m : builtinModels())
             names += m.name + ", ";
-        throw InputError("the model '" + source.name + "' is unknown: expected " + names + "or the path of a file");
+        throw InputError("the model '" + printable(source.name) + "' is unknown: expected " + names +
+                         "or the path of a file");
     }
-    if (std::filesystem::is_directory(source.name))
+    if (std::filesystem::is_directory(source.name)) {
+        source.name = hubSnapshot(source.name);
         return openFolder(std::move(source));
+    }
     const auto file = openTensorFile(source.name);
     if (const auto gguf = std::dynamic_pointer_cast<const GgufFile>(file))
         return openGguf(std::move(source), *gguf);
+    if (holdsCapturedAttention(*file))
+        return openCapturedAttention(std::move(source), *file);
     try {
         return openAttentionModule(source, *file);
     } catch (const LoadError& e) {
         const std::filesystem::path config = std::filesystem::absolute(source.name).parent_path() / "config.json";
+        if (!std::filesystem::exists(config) && e.entry().empty() && file->format() == "safetensors")
+            throw LoadError(e.file(), "", "config.json beside it, or " + e.expected(), e.found(),
+                            "for a whole checkpoint put its config.json there and name the folder");
         if (!std::filesystem::exists(config))
             throw;
         throw LoadError(e.file(), e.entry(), e.expected(), e.found(),

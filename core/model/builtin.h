@@ -53,10 +53,10 @@ std::string_view defaultModelName(); // of every command and of the window
 // Where a model came from, and how to make it again: this is what a scenario file keeps.
 struct ModelSource {
     std::string name = std::string(defaultModelName()); // a built-in name or a path
-    std::string sha256;                                 // of the file, for paths
-    ToyOptions toy;                                     // for `toy`
-    std::optional<int> heads;                           // for attention modules whose file does not say
-    bool cross = false;                                 // toy and modules: keys come from another text or matrix
+    std::string sha256; // of the file, where it is known already; else scenario files ask for it (checkpointSha256)
+    ToyOptions toy;     // for `toy`
+    std::optional<int> heads; // for attention modules whose file does not say
+    bool cross = false;       // toy and modules: keys come from another text or matrix
     bool operator==(const ModelSource&) const = default;
 };
 

@@ -31,6 +31,10 @@ CheckpointConfig configOfGguf(const GgufFile& file); // from the metadata; throw
 
 CheckpointConfig openFolderConfig(const std::string& folder); // config.json
 
+// The folder that has the files: of a hub cache folder (snapshots/, refs/main) the snapshot that it points to, else
+// `folder` itself. Throws LoadError where it is not clear which.
+std::string hubSnapshot(const std::string& folder);
+
 // All tensors of a folder: model.safetensors, or the shards of model.safetensors.index.json, as one.
 std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder);
 
@@ -38,7 +42,7 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder);
 std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file);
 
 // What a scenario file knows a checkpoint by: sha256 of the file; of a folder's model.safetensors; of its shards' sums,
-// in the order of their names. Throws LoadError.
+// in the order of their names. Kept as long as the files' sizes and times stay. Throws LoadError.
 std::string checkpointSha256(const std::string& path);
 
 // source.name: a folder with config.json, or a GGUF file that `gguf` has read. Throws LoadError.

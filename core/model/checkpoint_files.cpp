@@ -9,10 +9,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <set>
 #include <unordered_map>
 
@@ -131,6 +133,27 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
     return all;
 }
 
+std::string hubSnapshot(const std::string& folder) {
+    const fs::path snapshots = fs::path(folder) / "snapshots", main = fs::path(folder) / "refs" / "main";
+    std::error_code ignored;
+    if (fs::exists(fs::path(folder) / "config.json", ignored) || !fs::is_directory(snapshots, ignored))
+        return folder;
+    if (fs::exists(main, ignored)) {
+        std::string name = readText(main);
+        while (!name.empty() && (name.back() == '\n' || name.back() == '\r'))
+            name.pop_back();
+        if (!name.empty() && name.find('/') == std::string::npos && fs::is_directory(snapshots / name, ignored))
+            return (snapshots / name).string();
+    }
+    std::vector<std::string> all;
+    for (const auto& entry : fs::directory_iterator(snapshots, ignored))
+        all.push_back(entry.path().string());
+    if (all.size() != 1)
+        throw LoadError(folder, "snapshots", "one folder, or refs/main naming it", std::to_string(all.size()),
+                        "name the folder of the snapshot itself");
+    return all.front();
+}
+
 CheckpointConfig openFolderConfig(const std::string& folder) {
     const fs::path path = fs::path(folder) / "config.json";
     if (!fs::exists(path))
@@ -198,34 +221,74 @@ std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file) {
     return makeGgufTokenizer(std::move(v), file.path());
 }
 
+// Asked once for the whole model, before the first number is read: all tensors as float, and twice the largest, which
+// is held as it is read and as it is applied.
+static void requireModelMemory(const TensorFile& tensors) {
+    std::uint64_t all = 0, largest = 0;
+    for (const TensorEntry& e : tensors.entries()) {
+        const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(e.count, 0));
+        all += count;
+        largest = std::max(largest, count);
+    }
+    requireFreeMemory((all + 2 * largest) * sizeof(float), tensors.path(), "");
+}
+
 OpenedModel openFolder(ModelSource source) {
     const std::string& folder = source.name;
     const CheckpointConfig config = openFolderConfig(folder);
     const auto tensors = openFolderTensors(folder);
+    requireModelMemory(*tensors);
     SharedModel model = buildModel(
         config, *tensors, hasTokenizer(folder) ? loadTokenizer(folder) : makeIdsTokenizer(folder), folderName(folder));
-    source.sha256 = checkpointSha256(folder);
     return {std::move(source), std::move(model), nullptr, nullptr};
 }
 
 OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
+    requireModelMemory(gguf);
     const bool hasVocabulary = gguf.text("tokenizer.ggml.model").has_value();
     SharedModel model =
         buildModel(configOfGguf(gguf), gguf, hasVocabulary ? tokenizerOfGguf(gguf) : makeIdsTokenizer(source.name),
                    fs::path(source.name).filename().string());
-    source.sha256 = checkpointSha256(source.name);
     return {std::move(source), std::move(model), nullptr, nullptr};
+}
+
+// Of a file, summed once as long as it stays as it is: a checkpoint takes seconds.
+static std::string fileSha256(const std::string& path) {
+    struct Known {
+        std::uintmax_t size = 0;
+        fs::file_time_type written;
+        std::string sum;
+    };
+    static std::mutex mutex;
+    static std::map<std::string, Known> all;
+    const FileBytes file = mapFile(path);
+    std::error_code ignored;
+    const fs::file_time_type written = fs::last_write_time(path, ignored);
+    const std::string name = fs::absolute(path).string();
+    {
+        const std::scoped_lock lock(mutex);
+        if (const auto it = all.find(name);
+            it != all.end() && it->second.size == file.size() && it->second.written == written)
+            return it->second.sum;
+    }
+    std::string sum = sha256(file.bytes);
+    // One that was written just now could be written again within the same tick of its clock.
+    if (fs::file_time_type::clock::now() - written > std::chrono::seconds(2)) {
+        const std::scoped_lock lock(mutex);
+        all[name] = {file.size(), written, sum};
+    }
+    return sum;
 }
 
 std::string checkpointSha256(const std::string& path) {
     if (!fs::is_directory(path))
-        return sha256(mapFile(path).bytes);
+        return fileSha256(path);
     const fs::path single = fs::path(path) / singleFile, index = fs::path(path) / indexFile;
     if (fs::exists(single) || !fs::exists(index))
-        return sha256(mapFile(single.string()).bytes);
+        return fileSha256(single.string());
     std::string sums;
     for (const std::string& name : shardsOf(readIndex(index)))
-        sums += sha256(mapFile((fs::path(path) / name).string()).bytes) + "\n";
+        sums += fileSha256((fs::path(path) / name).string()) + "\n";
     return sha256({reinterpret_cast<const std::uint8_t*>(sums.data()), sums.size()});
 }
 

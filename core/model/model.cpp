@@ -95,12 +95,13 @@ TensorBand headBandOf(const ModelConfig& c, WeightKind kind, HeadIndex head) {
 }
 
 Model::Model(ModelConfig config, std::vector<LayerWeights> layers, std::shared_ptr<const Tokenizer> tokenizer,
-             std::shared_ptr<const Embedder> embedder, std::shared_ptr<const Transformer> transformer)
+             std::shared_ptr<const Embedder> embedder, std::shared_ptr<const Transformer> transformer,
+             std::shared_ptr<const CapturedAttention> captured)
     : m_config(std::move(config)), m_layers(std::move(layers)), m_tokenizer(std::move(tokenizer)),
-      m_embedder(std::move(embedder)), m_transformer(std::move(transformer)) {
+      m_embedder(std::move(embedder)), m_transformer(std::move(transformer)), m_captured(std::move(captured)) {
     assert(m_config.layers == static_cast<int>(m_layers.size()) && m_config.kvHeads > 0 &&
            m_config.heads % m_config.kvHeads == 0);
-    for (int l = 0; l < m_config.layers; ++l)
+    for (int l = 0; l < m_config.layers && !m_captured; ++l)
         for (const WeightKind kind : allWeightKinds) {
             const SharedMatrix& tensor = this->tensor({LayerIndex{l}, kind});
             const std::string entry = "layers." + std::to_string(l) + "." + std::string(weightName(kind));

@@ -142,17 +142,23 @@ public:
     virtual std::vector<Embedding::Part> tensors() const { return {}; }
 };
 
+struct CapturedAttention; // captured_attention.h
+
 class Model {
 public:
-    // Validates every shape against the config; throws LoadError naming the tensor, expected and found.
+    // Validates every shape against the config; throws LoadError naming the tensor, expected and found. With captured
+    // attention the layers have no tensors at all.
     Model(ModelConfig config, std::vector<LayerWeights> layers, std::shared_ptr<const Tokenizer> tokenizer,
-          std::shared_ptr<const Embedder> embedder, std::shared_ptr<const Transformer> transformer = nullptr);
+          std::shared_ptr<const Embedder> embedder, std::shared_ptr<const Transformer> transformer = nullptr,
+          std::shared_ptr<const CapturedAttention> captured = nullptr);
 
     const ModelConfig& config() const { return m_config; }
     const LayerWeights& layer(LayerIndex l) const { return m_layers[static_cast<std::size_t>(l.value)]; }
     const Tokenizer& tokenizer() const { return *m_tokenizer; }
     const Embedder& embedder() const { return *m_embedder; }
     const Transformer* transformer() const { return m_transformer.get(); } // null: attention layers alone
+
+    const CapturedAttention* captured() const { return m_captured.get(); } // null: there are weights to compute with
 
     // Null where the model has no such tensor.
     const SharedMatrix& tensor(TensorId id) const;
@@ -170,6 +176,7 @@ private:
     std::shared_ptr<const Tokenizer> m_tokenizer;
     std::shared_ptr<const Embedder> m_embedder;
     std::shared_ptr<const Transformer> m_transformer;
+    std::shared_ptr<const CapturedAttention> m_captured;
 };
 
 using SharedModel = std::shared_ptr<const Model>;

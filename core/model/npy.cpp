@@ -156,6 +156,24 @@ std::vector<T> rowMajor(std::vector<T> values, const std::vector<std::int64_t>& 
     return out;
 }
 
+template<class T, class Convert>
+std::vector<T> npyValues(const NpyHeader& header, const ValueStream& values, const std::string& path,
+                         const std::string& entry, const Convert& convert) {
+    if (!header.number)
+        throw LoadError(path, entry, "numbers", "type " + printable(header.type),
+                        header.isObject ? "a pickle is never unpickled: save it with a number type" : "");
+    const auto count = static_cast<std::uint64_t>(header.count);
+    requireFreeMemory(count * sizeof(T) * (header.fortranOrder ? 2 : 1), path, entry);
+    std::vector<T> out(count);
+    std::size_t done = 0;
+    values([&](std::span<const std::uint8_t> block) {
+        const std::size_t here = block.size() / header.itemSize;
+        convert(*header.number, header.bigEndian, block, std::span(out).subspan(done, here));
+        done += here;
+    });
+    return header.fortranOrder && header.shape.size() > 1 ? rowMajor(std::move(out), header.shape) : out;
+}
+
 void appendUtf8(std::string& out, std::uint32_t c) {
     if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
         c = 0xFFFD;
@@ -189,6 +207,9 @@ public:
     const std::string& path() const override { return m_file.path; }
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
     std::vector<float> read(const TensorEntry&) const override { return npyFloats(m_header, values(), path(), ""); }
+    std::vector<double> readDoubles(const TensorEntry&) const override {
+        return npyDoubles(m_header, values(), path(), "");
+    }
     std::int64_t countNonFinite(const TensorEntry&) const override { return npyNonFinite(m_header, values()); }
     std::vector<std::string> readStrings(const TensorEntry&) const override {
         return npyStrings(m_header, values(), path(), "");
@@ -311,19 +332,12 @@ NpyHeader parseNpyHeader(std::span<const std::uint8_t> start, std::uint64_t tota
 
 std::vector<float> npyFloats(const NpyHeader& header, const ValueStream& values, const std::string& path,
                              const std::string& entry) {
-    if (!header.number)
-        throw LoadError(path, entry, "numbers", "type " + printable(header.type),
-                        header.isObject ? "a pickle is never unpickled: save it with a number type" : "");
-    const auto count = static_cast<std::uint64_t>(header.count);
-    requireFreeMemory(count * sizeof(float) * (header.fortranOrder ? 2 : 1), path, entry);
-    std::vector<float> out(count);
-    std::size_t done = 0;
-    values([&](std::span<const std::uint8_t> block) {
-        const std::size_t here = block.size() / header.itemSize;
-        toFloats(*header.number, header.bigEndian, block, std::span(out).subspan(done, here));
-        done += here;
-    });
-    return header.fortranOrder && header.shape.size() > 1 ? rowMajor(std::move(out), header.shape) : out;
+    return npyValues<float>(header, values, path, entry, toFloats);
+}
+
+std::vector<double> npyDoubles(const NpyHeader& header, const ValueStream& values, const std::string& path,
+                               const std::string& entry) {
+    return npyValues<double>(header, values, path, entry, toDoubles);
 }
 
 std::int64_t npyNonFinite(const NpyHeader& header, const ValueStream& values) {

@@ -41,6 +41,8 @@ using ValueStream = std::function<void(const Consume&)>;
 
 std::vector<float> npyFloats(const NpyHeader& header, const ValueStream& values, const std::string& path,
                              const std::string& entry);
+std::vector<double> npyDoubles(const NpyHeader& header, const ValueStream& values, const std::string& path,
+                               const std::string& entry);
 std::int64_t npyNonFinite(const NpyHeader& header, const ValueStream& values);
 std::vector<std::string> npyStrings(const NpyHeader& header, const ValueStream& values, const std::string& path,
                                     const std::string& entry);

@@ -79,6 +79,10 @@ public:
         const Member& m = member(entry);
         return npyFloats(m.header, values(m), path(), printable(m.name));
     }
+    std::vector<double> readDoubles(const TensorEntry& entry) const override {
+        const Member& m = member(entry);
+        return npyDoubles(m.header, values(m), path(), printable(m.name));
+    }
     std::int64_t countNonFinite(const TensorEntry& entry) const override {
         const Member& m = member(entry);
         return npyNonFinite(m.header, values(m));

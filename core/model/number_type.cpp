@@ -99,6 +99,12 @@ void toFloats(NumberType type, bool bigEndian, std::span<const std::uint8_t> byt
     forEach(type, bigEndian, bytes, [&](auto value) { out[i++] = static_cast<float>(value); });
 }
 
+void toDoubles(NumberType type, bool bigEndian, std::span<const std::uint8_t> bytes, std::span<double> out) {
+    assert(bytes.size() == out.size() * static_cast<std::size_t>(byteSize(type)));
+    std::size_t i = 0;
+    forEach(type, bigEndian, bytes, [&](auto value) { out[i++] = value; });
+}
+
 std::int64_t nonFiniteIn(NumberType type, bool bigEndian, std::span<const std::uint8_t> bytes) {
     if (!canBeNonFinite(type))
         return 0;

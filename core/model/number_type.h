@@ -17,6 +17,7 @@ inline bool canBeNonFinite(NumberType type) {
 
 // out[i] = value i. bytes.size() is out.size() * byteSize(type).
 void toFloats(NumberType type, bool bigEndian, std::span<const std::uint8_t> bytes, std::span<float> out);
+void toDoubles(NumberType type, bool bigEndian, std::span<const std::uint8_t> bytes, std::span<double> out);
 // How many of the values are NaN or infinite as they stand in the file. bytes.size() is a multiple of byteSize(type).
 std::int64_t nonFiniteIn(NumberType type, bool bigEndian, std::span<const std::uint8_t> bytes);
 

@@ -47,6 +47,11 @@ std::size_t TensorFile::indexOf(const TensorEntry& entry) const {
     throw LoadError(path(), printable(entry.name), "an entry of this file", "none of that name");
 }
 
+std::vector<double> TensorFile::readDoubles(const TensorEntry& entry) const {
+    const std::vector<float> values = read(entry);
+    return {values.begin(), values.end()};
+}
+
 Matrix TensorFile::matrix(const TensorEntry& entry, bool requireFinite) const {
     const std::string name = printable(entry.name);
     if (entry.shape.empty() || entry.shape.size() > 2)

@@ -1,4 +1,5 @@
-// The two 16-bit floats of checkpoints, widened to float. Exact: every half is a float.
+// The two 16-bit floats of checkpoints, widened to float. Exact: every half is a float. And float16 again, of what was
+// one.
 #pragma once
 
 #include <bit>
@@ -25,6 +26,17 @@ inline float floatFromF16(std::uint16_t h) {
     if (exponent == 31)
         return std::bit_cast<float>(sign | 0x7F800000U | (mantissa << 13));
     return std::bit_cast<float>(sign | ((exponent + 112U) << 23) | (mantissa << 13));
+}
+
+// The inverse, for a float that a float16 holds.
+inline std::uint16_t f16FromFloat(float v) {
+    const auto bits = std::bit_cast<std::uint32_t>(v);
+    const std::uint32_t sign = (bits >> 16) & 0x8000U, exponent = (bits >> 23) & 0xFFU, mantissa = bits & 0x7FFFFFU;
+    if (exponent == 255)
+        return static_cast<std::uint16_t>(sign | 0x7C00U | (mantissa >> 13));
+    if (exponent < 113) // 0 or subnormal: a multiple of 2^-24
+        return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>((v < 0 ? -v : v) * 0x1p24F));
+    return static_cast<std::uint16_t>(sign | ((exponent - 112U) << 10) | (mantissa >> 13));
 }
 
 } // namespace headscope

@@ -79,8 +79,9 @@ TEST_F(Dump, HeadLayerAndStageCutWhatIsWritten) {
 }
 
 TEST_F(Dump, ClosedCellsAndEmptyRowsAreSaid) {
-    const Json all =
-        json({"--model", "toy", "--text", "a b c", "--mask", folder.write("m.csv", "1,1,0\n0,0,0\n1,1,1\n")});
+    const Json all = json({"--model", "toy", "--text", "a b c", "--mask",
+                           folder.write("m.csv", "\xEF\xBB\xBF"
+                                                 "1,1,0\n0,0,0\n1,1,1\n")});
     EXPECT_EQ(all["layers.0.self.masked"][0][0][2], "-inf");
     EXPECT_EQ(all["layers.0.self.weights"][0][1], Json::parse("[0.0, 0.0, 0.0]"));
     EXPECT_EQ(all["layers.0.self.empty_rows"], Json::parse("[false, true, false]"));

@@ -148,6 +148,32 @@ TEST_F(Refusal, OutputNamesNeedAKnownEnding) {
     EXPECT_TRUE(folder.files().empty());
 }
 
+TEST_F(Refusal, FigureOptionsWithoutEffectAreRefused) {
+    const auto render = [&](const std::string& view, const std::string& option, const std::string& value) {
+        cli::Arguments arguments{"render", "--model", "patterns", "--text",         cat,
+                                 "--view", view,      "--out",    folder / "f.svg", option};
+        if (!value.empty())
+            arguments.push_back(value);
+        expectRefused(arguments, {option, view});
+    };
+    render("heatmap", "--top", "3");
+    render("grid", "--threshold", "0.1");
+    render("grid", "--combine", "mean");
+    render("links", "--colors", "magma");
+    render("links", "--range", "0:1");
+    render("grid", "--values", "");
+    expectRefused({"render", "--model", "patterns", "--text", cat, "--out", folder / "f.svg", "--dpi", "300"},
+                  {"--dpi", ".svg"});
+    EXPECT_TRUE(folder.files().empty());
+}
+
+TEST_F(Refusal, WhatIsTypedDoesNotReachTheTerminalAsItIs) {
+    const Result result = headscope(
+        {"dump", "--model", "no\x1b[31m\x07" + std::string(500, 'm'), "--text", cat, "--out", folder / "a.npz"});
+    expectFailure(result, 2, {"no\\x1b[31m\\x07mmm", "..."});
+    EXPECT_LT(result.err.size(), 500U);
+}
+
 TEST_F(Refusal, FigureOptionsNameTheirOption) {
     const auto render = [&](const std::string& option, const std::string& value,
                             const std::vector<std::string>& parts) {
@@ -159,7 +185,9 @@ TEST_F(Refusal, FigureOptionsNameTheirOption) {
     render("--colors", "jet", {"--colors", "viridis", "'jet'"});
     render("--range", "1:0", {"1:0"});
     render("--curve", "cubic", {"cubic", "linear"});
-    render("--top", "0", {"--top", "at least 1", "'0'"});
+    expectRefused(
+        {"render", "--model", "patterns", "--text", cat, "--out", folder / "f.png", "--view", "links", "--top", "0"},
+        {"--top", "at least 1", "'0'"});
     render("--layer", "9", {"--layer 9", "1 layer"});
     render("--stage", "q,k", {"--stage", "one stage", "'q,k'"});
     render("--cell", "6,0", {"--cell 6,0", "6 x 6"});

@@ -1,4 +1,5 @@
 // Temperatures down to 0 and up to infinity, scores of any size: always weights, never NaN.
+#include "core/attention/overflow.h"
 #include "tests/support/golden.h"
 #include "tests/support/scenarios.h"
 
@@ -104,6 +105,17 @@ TEST(LargeScores, OfAWholeModelGiveNoNaNAtAnyTemperature) {
             EXPECT_NEAR(std::accumulate(a.row(i).begin(), a.row(i).end(), 0.0), 1.0, 1e-6);
         }
     }
+}
+
+// Beyond float32 nothing is hidden: what became infinite is said, and finite numbers are no reason to say anything.
+TEST(LargeScores, BeyondFloat32AreNoted) {
+    Scenario s = toy({}, "the cat sat on the mat");
+    EXPECT_EQ(overflowNote(*run(s)), "");
+    s.scale = parseScale("1e30");
+    EXPECT_EQ(overflowNote(*run(s)), "");
+    s.scale = parseScale("1e38");
+    const std::string note = overflowNote(*run(s));
+    EXPECT_TRUE(note.starts_with("L0 H0: ") && note.find("of scaled are beyond") != std::string::npos) << note;
 }
 
 TEST(Temperature, IsReadAsANumberOrInf) {

@@ -115,6 +115,58 @@ TEST(HubFolder, TheOlderTokenizerFilesCutAsTheNewOneDoes) {
     }
 }
 
+// models--org--name/refs/main names the snapshot, whose files are links into blobs/.
+TEST(HubFolder, ACacheFolderIsTheSnapshotThatItPointsTo) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
+    namespace fs = std::filesystem;
+    const TemporaryFolder folder;
+    const fs::path cache = folder.path() / "models--org--bert", whole = sharedData("reference/bert");
+    fs::create_directories(cache / "blobs");
+    fs::create_directories(cache / "refs");
+    for (const char* snapshot : {"0123abcd", "older"})
+        fs::create_directories(cache / "snapshots" / snapshot);
+    for (const auto& entry : fs::directory_iterator(whole))
+        if (entry.is_regular_file()) {
+            const fs::path name = entry.path().filename();
+            fs::copy_file(entry.path(), cache / "blobs" / name);
+            fs::create_symlink(fs::path("../../blobs") / name, cache / "snapshots" / "0123abcd" / name);
+        }
+    const std::string unclear = refusal<LoadError>([&] { typed(cache.string(), text); });
+    EXPECT_NE(unclear.find("snapshots: expected one folder"), std::string::npos) << unclear;
+    writeFile((cache / "refs" / "main").string(), "0123abcd\n");
+    EXPECT_EQ(hiddenOf(typed(cache.string(), text)), hiddenOf(typed(whole.string(), text)));
+}
+
+TEST(HubFolder, AModelLargerThanTheMemoryIsRefusedBeforeAnythingIsRead) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
+    const TemporaryFolder folder;
+    const std::string path = changedFolder("bert", folder / "huge", [](std::vector<RawTensor>&) {});
+    const std::uint64_t rows = 100'000'000, cols = 16384, bytes = rows * cols; // of one byte each, all in a hole
+    const std::string header = R"({"embeddings.word_embeddings.weight":{"dtype":"U8","shape":[)" +
+                               std::to_string(rows) + "," + std::to_string(cols) + R"(],"data_offsets":[0,)" +
+                               std::to_string(bytes) + "]}}";
+    const std::uint64_t length = header.size();
+    const std::string file = path + "/model.safetensors";
+    writeFile(file, std::string(reinterpret_cast<const char*>(&length), sizeof length) + header);
+    std::error_code error;
+    std::filesystem::resize_file(file, sizeof length + header.size() + bytes, error);
+    if (error)
+        GTEST_SKIP() << "no file of " << bytes << " bytes can be made here: " << error.message();
+    const std::string sentence = refusal<LoadError>([&] { typed(path, text); });
+    EXPECT_NE(sentence.find("needs 18310.5 GiB, but "), std::string::npos) << sentence; // the table, read and applied
+    EXPECT_NE(sentence.find("are free"), std::string::npos) << sentence;
+}
+
+TEST(HubFolder, ALoneFileOfAWholeCheckpointAsksForItsConfig) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
+    const TemporaryFolder folder;
+    const std::string path = folder / "model.safetensors";
+    writeFile(path, readFile(sharedData("reference/bert/model.safetensors").string()));
+    const std::string sentence = refusal<LoadError>([&] { typed(path, text); });
+    EXPECT_NE(sentence.find("config.json beside it"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("name the folder"), std::string::npos) << sentence;
+}
+
 TEST(HubFolder, AModelIsNamedAfterItsFolderWithOrWithoutASlash) {
     HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
     const std::string folder = sharedData("reference/bert").string();

@@ -1,4 +1,5 @@
 // Each wrong rule of class does exactly the damage that its description says, and nothing is left of it when it is off.
+#include "core/exchange/dump.h"
 #include "core/tensor/errors.h"
 #include "tests/support/golden.h"
 #include "tests/support/scenarios.h"
@@ -53,6 +54,22 @@ TEST(Rules, SwitchedOnAndOffAgainLeaveNoTrace) {
         }
         EXPECT_EQ(ruleFromName(info.name), info.rule);
     }
+}
+
+// What is written is what was multiplied: X W_Q + b_Q = projection_q.
+TEST(Rules, SplitInputDumpsTheWeightsThatItApplies) {
+    const SharedTrace t = wrong(Rule::SplitInput);
+    DumpOptions options;
+    options.weights = true;
+    const std::vector<NamedArray> arrays = dumpArrays(*t, options);
+    const auto values = [&](const std::string& name) {
+        const NamedArray& a = *std::ranges::find(arrays, "layers.0.self." + name, &NamedArray::name);
+        Matrix m(a.shape.size() == 1 ? 1 : static_cast<int>(a.shape[0]), static_cast<int>(a.shape.back()));
+        std::ranges::copy(std::get<std::vector<float>>(a.data), m.data());
+        return m;
+    };
+    const Matrix b = values("b_Q");
+    EXPECT_EQ(referenceBackend().linear(values("embedding"), values("W_Q"), &b), values("projection_q"));
 }
 
 TEST(Rules, SplitInputLetsAHeadSeeOnlyItsOwnSliceOfX) {

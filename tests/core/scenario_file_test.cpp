@@ -182,6 +182,31 @@ TEST(ScenarioFile, WhatDoesNotFitTheModelIsRefusedWithItsPlace) {
               std::string::npos);
 }
 
+// Cells of X are edited by its name, as those of a weight are.
+TEST(ScenarioFile, AnEditOfXIsACellOfTheFirstLayersInput) {
+    const Scenario s = readScenario(R"({"format": "headscope", "version": 1, "model": {"name": "toy"}, "text": "a b",
+        "edits": [{"tensor": "X", "cells": [[1, 63, 7.5]]}]})",
+                                    "x", "")
+                           .scenario;
+    const SharedTrace t = trace(s, referenceBackend());
+    EXPECT_EQ((*t->layer(LayerIndex{0}).x)(1, 63), 7.5F);
+    const std::string sentence = refusal<LoadError>([] {
+        readScenario(R"({"format": "headscope", "version": 1, "model": {"name": "toy"}, "text": "a b",
+            "edits": [{"tensor": "Y", "cells": [[0, 0, 1]]}]})",
+                     "x", "");
+    });
+    EXPECT_NE(sentence.find("edits[0].tensor"), std::string::npos) << sentence;
+}
+
+TEST(ScenarioFile, OptionsOfToyBesideAnotherModelAreRefused) {
+    const std::string sentence = refusal<LoadError>([] {
+        readScenario(R"({"format": "headscope", "version": 1, "model": {"name": "mini", "options": {"d_model": 8}},
+            "text": "a b"})",
+                     "x", "");
+    });
+    EXPECT_NE(sentence.find("model.options: expected no options: mini"), std::string::npos) << sentence;
+}
+
 TEST(ScenarioFile, NumbersHaveAPointInEveryLocale) {
     const std::string before = writeScenario(rich());
     const char* old = std::setlocale(LC_NUMERIC, "de_DE.UTF-8");
