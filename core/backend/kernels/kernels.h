@@ -45,6 +45,13 @@ struct AttendRows {
     void (*carefulSoftmax)(float* row, int begin, int end, const float* additive, double temperature) = nullptr;
 };
 
+// What is said about one row of weights.
+struct RowSums {
+    double sum = 0, entropy = 0 /* bits */, distance = 0 /* sum of w |i - j| */,
+           apart = 0 /* of |w - even|, open keys */;
+    float largest = 0;
+};
+
 struct Kernels {
     const char* isa; // "v4"; "plain" where there is no choice
 
@@ -57,6 +64,11 @@ struct Kernels {
                         float* out, std::ptrdiff_t outStride, int cols);
     void (*attendRows)(const AttendRows& block);
     void (*apply)(Pointwise function, float* values, std::size_t count);
+    // Of row i of the weights, m values; keys outside [begin, end), or with -inf in `additive`, are closed.
+    void (*rowSums)(const float* row, int m, int i, int begin, int end, const float* additive, float even,
+                    RowSums* out);
+    // pooled[c] = max of pooled[c] and the values whose column j has j * cols / m == c.
+    void (*poolRow)(const float* row, int m, float* pooled, int cols);
     // Multiply-adds from registers to registers, nothing else: the machine's limit. Returns how many were done.
     double (*multiplyAdds)(long rounds, float* sink);
 };

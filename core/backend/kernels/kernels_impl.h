@@ -405,6 +405,54 @@ static void apply(Pointwise function, float* values, std::size_t count) {
     storeSome(values + i, pointwise(function, loadSome(values + i, rest)), rest);
 }
 
+typedef double VecDouble __attribute__((vector_size(lanes * 8)));
+
+static void rowSums(const float* row, int m, int i, int begin, int end, const float* additive, float even,
+                    RowSums* out) {
+    constexpr int atOnce = 512; // sums in float over so many, then in double
+    *out = {};
+    VecDouble sum{};
+    Vec top = all(minusInfinity);
+    Vec places;
+    for (int l = 0; l < lanes; ++l)
+        places[l] = static_cast<float>(l);
+    for (int first = 0; first < m; first += atOnce) {
+        Vec entropy{}, distance{}, apart{};
+        for (int j = first; j < least(m, first + atOnce); j += lanes) {
+            const int count = least(lanes, m - j);
+            const Vec w = count == lanes ? load(row + j) : loadSome(row + j, count);
+            const Vec column = places + static_cast<float>(j);
+            sum += __builtin_convertvector(w, VecDouble);
+            top = larger(top, count == lanes ? w : choose(column < static_cast<float>(m), w, top));
+            entropy -= choose(w > 1.2e-38F, w * binaryLogarithm(w), Vec{});
+            distance += w * magnitude(column - static_cast<float>(i));
+            VecInt open = (column >= static_cast<float>(begin)) & (column < static_cast<float>(end));
+            if (additive)
+                open &= (count == lanes ? load(additive + j) : loadSome(additive + j, count)) != minusInfinity;
+            apart += magnitude(w - choose(open, all(even), Vec{}));
+        }
+        out->entropy += static_cast<double>(sumOf(entropy));
+        out->distance += static_cast<double>(sumOf(distance));
+        out->apart += static_cast<double>(sumOf(apart));
+    }
+    for (int l = 0; l < lanes; ++l)
+        out->sum += sum[l];
+    out->largest = largestOf(top);
+}
+
+static void poolRow(const float* row, int m, float* pooled, int cols) {
+    for (int c = 0, j = 0; c < cols; ++c) {
+        const int end = static_cast<int>((static_cast<long>(c + 1) * m + cols - 1) / cols);
+        Vec top = all(pooled[c]);
+        for (; j + lanes <= end; j += lanes)
+            top = larger(top, load(row + j));
+        float largest = largestOf(top);
+        for (; j < end; ++j)
+            largest = row[j] > largest ? row[j] : largest;
+        pooled[c] = largest;
+    }
+}
+
 static double multiplyAdds(long rounds, float* sink) {
     constexpr int sums = 2 * mostRows; // as many as a register tile: enough to hide how long each takes
     Vec s[sums];
@@ -429,6 +477,7 @@ static double multiplyAdds(long rounds, float* sink) {
 }
 
 extern const Kernels table;
-const Kernels table{HEADSCOPE_LEVEL_NAME, packPanel, packTransposed, linearPanel, attendRows, apply, multiplyAdds};
+const Kernels table{HEADSCOPE_LEVEL_NAME, packPanel, packTransposed, linearPanel, attendRows, apply, rowSums, poolRow,
+                    multiplyAdds};
 
 } // namespace headscope::HEADSCOPE_LEVEL
