@@ -44,14 +44,15 @@ Scenario withModel(const Scenario& scenario, ModelSource source) {
     const bool worked = source.name == "worked-example";
     const bool leavesWorked = scenario.source.name == "worked-example" && !worked;
     source.cross = source.cross && source.name == "toy";
-    request.text = worked ? std::string(workedExampleText()) : scenario.query.source;
+    request.text = worked ? std::string(workedExampleText()) : scenario.firstText();
     if (leavesWorked || !hasVisibleCharacter(*request.text))
         request.text = firstDocument().scenario.query.source;
     if (source.cross)
-        request.pair = scenario.secondText().value_or(scenario.query.source);
+        request.pair = scenario.secondText().value_or(scenario.firstText());
     request.source = std::move(source);
     request.mask = scenario.mask;
-    request.scale = scenario.scale;
+    if (scenario.scale != ownScale(scenario.model->config())) // the new model has a scale of its own
+        request.scale = scenario.scale;
     request.temperature = scenario.temperature;
     request.rules = scenario.rules;
     return makeScenario(std::move(request));
@@ -80,7 +81,7 @@ QString DocumentSession::savedState() const {
 void DocumentSession::open(const QString& path) {
     if (!mayDiscard())
         return;
-    const QString text = fromUtf8(m_workspace.scenario().query.source);
+    const QString text = fromUtf8(m_workspace.scenario().firstText());
     const auto work = [path, text](const std::stop_token&) { return openAnyFile(path, text); };
     m_opening.submit(work, [this, path](const Outcome<Document>& outcome) {
         if (const auto* failure = std::get_if<Failure>(&outcome))

@@ -512,7 +512,7 @@ int runWindow(const QString& file) {
     applyTheme(makeTheme(false, false));
     Document document = firstDocument();
     if (!file.isEmpty())
-        document = openAnyFile(file, fromUtf8(document.scenario.query.source));
+        document = openAnyFile(file, fromUtf8(document.scenario.firstText()));
     MainWindow window(std::move(document));
     window.show();
     QTimer::singleShot(0, &window, [&window] { window.session().offerRecovery(Autosave::defaultFolder()); });

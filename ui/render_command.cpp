@@ -18,7 +18,7 @@ QString shellQuoted(const QString& text) {
 static bool needsFile(const Scenario& scenario) {
     const auto isFile = [](const MaskPart& part) { return part.kind == MaskPart::Kind::Matrix; };
     const auto isCell = [](const Intervention& i) { return i.kind != Intervention::Kind::HeadOff; };
-    return scenario.edited() || scenario.x || scenario.y || scenario.query.source.empty() ||
+    return scenario.edited() || scenario.x || scenario.y || scenario.firstText().empty() ||
            std::ranges::any_of(scenario.mask.parts, isFile) || std::ranges::any_of(scenario.interventions, isCell);
 }
 
@@ -52,8 +52,12 @@ static void addScenario(QStringList& words, const Scenario& scenario) {
         addToyOptions(words, scenario.source.toy);
     else if (scenario.source.heads)
         words << QStringLiteral("--heads") << QString::number(*scenario.source.heads);
-    words << QStringLiteral("--text") << shellQuoted(fromUtf8(scenario.query.source));
-    if (const auto second = scenario.secondText())
+    words << QStringLiteral("--text") << shellQuoted(fromUtf8(scenario.firstText()));
+    if (scenario.texts) {
+        words << QStringLiteral("--site") << fromUtf8(siteName(*scenario.model->config().site));
+        if (scenario.texts->author == SiteTexts::Author::User)
+            words << QStringLiteral("--target") << shellQuoted(fromUtf8(scenario.texts->target.source));
+    } else if (const auto second = scenario.secondText())
         words << QStringLiteral("--pair") << shellQuoted(fromUtf8(*second));
     const Scenario usual;
     if (scenario.mask != usual.mask)

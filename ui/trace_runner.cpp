@@ -11,7 +11,7 @@ static TracePair computePair(const Scenario& scenario, const TracePair& previous
     TracePair pair;
     pair.trace = trace(scenario, backend, previous.trace.get(), stop, progress);
     if (scenario.rules.any()) {
-        Scenario right = scenario;
+        Scenario right = pair.trace->scenario; // with the target that has just been written, where there is one
         right.rules.reset();
         pair.right = trace(right, backend, previous.right.get(), stop, progress);
     }

@@ -108,9 +108,46 @@ void Workspace::replace(const Scenario& scenario, bool letFinish) {
     m_runner.request(m_scenario, m_traces, letFinish);
 }
 
-void Workspace::accept(const TracePair& traces) {
-    m_traces = traces;
+static TracePair seenFrom(const TracePair& traces, std::optional<Site> site) {
+    if (!site || !traces.trace || !traces.trace->config().site)
+        return traces;
+    return {atSite(*traces.trace, *site), traces.right ? atSite(*traces.right, *site) : nullptr};
+}
+
+void Workspace::setSite(Site site) {
+    const auto here = m_scenario.model->config().site;
+    if (!here || site == *here)
+        return;
+    m_scenario = atSite(m_scenario, site);
+    m_traces = seenFrom(m_traces, site);
     m_recent.clear();
+    m_view.cell.reset();
+    m_view = clampedView(m_view, m_scenario);
+    if (const auto cell = m_traces.trace ? cellToPin() : std::nullopt) {
+        m_view.cell = cell;
+        m_pinIsOurs = true;
+    }
+    emit scenarioChanged();
+    emit traceChanged();
+    emit viewChanged();
+}
+
+void Workspace::adoptWrittenTarget() {
+    if (!m_scenario.texts || m_scenario.texts->author != SiteTexts::Author::ModelLater)
+        return;
+    Scenario asked = m_traces.trace->scenario;
+    if (!asked.texts || asked.texts->source != m_scenario.texts->source)
+        return;
+    m_scenario.texts = asked.texts;
+    m_scenario = atSite(m_scenario, *m_scenario.model->config().site);
+    m_view = clampedView(m_view, m_scenario);
+    emit scenarioChanged();
+}
+
+void Workspace::accept(const TracePair& traces) {
+    m_traces = seenFrom(traces, m_scenario.model->config().site);
+    m_recent.clear();
+    adoptWrittenTarget();
     const std::optional<CellRef> cell = m_pinStrongest ? cellToPin() : std::nullopt;
     m_pinStrongest = m_pinStrongest && !cell;
     const bool moved = cell && cell != m_view.cell;

@@ -35,6 +35,8 @@ public:
     // Opens another document: clears the undo stack. A view without a pinned cell gets the strongest one of its matrix,
     // so that the inspector and the tokens have something to say.
     void reset(Scenario scenario, View view = {});
+    // Looks at an encoder-decoder from another of its sites; nothing is computed for it, and there is no undo.
+    void setSite(Site site);
     void setView(View view); // clamps to what the model has; no undo
     void cancel();           // stops computing; the last trace stays
 
@@ -54,6 +56,7 @@ private:
     friend class ReplaceScenario; // the one undo command
     void replace(const Scenario& scenario, bool letFinish);
     void accept(const TracePair& traces);
+    void adoptWrittenTarget(); // of the trace, where the scenario leaves its target to the model
 
     std::optional<CellRef> cellToPin() const;
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <tuple>
 
 namespace headscope::cli {
 
@@ -55,8 +56,6 @@ void refuseUnusedModelOptions(const ModelOptions& o, const std::string& model, M
 }
 
 void refuseUnusedTextOptions(const TextOptions& o, const std::string& model, ModelKind kind) {
-    refuseIf(o.target.has_value(), "--target is for encoder-decoder models; " + model + " is none");
-    refuseIf(o.targetIds.has_value(), "--target-ids is for encoder-decoder models; " + model + " is none");
     if (kind != ModelKind::File) {
         refuseIf(o.x.has_value(), "--x is for attention modules; " + model + " embeds its own text");
         refuseIf(o.y.has_value(), "--y is for attention modules; " + model + " embeds its own text");
@@ -65,6 +64,7 @@ void refuseUnusedTextOptions(const TextOptions& o, const std::string& model, Mod
     refuseBoth(o.text.has_value(), "--text", o.ids.has_value(), "--ids");
     refuseBoth(o.textFile.has_value(), "--text-file", o.ids.has_value(), "--ids");
     refuseBoth(o.pair.has_value(), "--pair", o.pairIds.has_value(), "--pair-ids");
+    refuseBoth(o.target.has_value(), "--target", o.targetIds.has_value(), "--target-ids");
     refuseBoth(o.x.has_value(), "--x", o.text || o.textFile || o.ids, "a text");
     refuseBoth(o.y.has_value(), "--y", o.pair || o.pairIds, "a second text");
 }
@@ -177,6 +177,15 @@ void applyModelAndTexts(ScenarioRequest& request, const ComputeOptions& o, const
     }
     if (t.pairIds)
         request.pairIds = parseIds("--pair-ids", *t.pairIds);
+    if (t.target) {
+        requireUtf8(*t.target, "--target");
+        request.target = *t.target;
+        request.targetIds.reset();
+    }
+    if (t.targetIds) {
+        request.targetIds = parseIds("--target-ids", *t.targetIds);
+        request.target.reset();
+    }
     if (t.x)
         request.x = readMatrixFile("--x", *t.x);
     if (t.y)
@@ -192,6 +201,13 @@ void applyModelAndTexts(ScenarioRequest& request, const ComputeOptions& o, const
         throw InputError("there is no text: give one with --text, --text-file or --ids");
 }
 
+using TextOrIds = std::pair<std::optional<std::string>, std::optional<std::vector<std::int64_t>>>;
+TextOrIds typedOrIds(const TokenSequence& tokens) {
+    if (!tokens.source.empty())
+        return {tokens.source, std::nullopt};
+    return {std::nullopt, idsOfSegment(tokens, 0)};
+}
+
 // What has to be asked again to get this scenario's model and texts.
 ScenarioRequest requestOf(const Scenario& s) {
     ScenarioRequest request;
@@ -200,6 +216,13 @@ ScenarioRequest requestOf(const Scenario& s) {
         return request;
     request.x = s.x;
     request.y = s.y;
+    if (s.texts) {
+        const auto [text, ids] = typedOrIds(s.texts->source);
+        request.text = text, request.ids = ids;
+        if (s.texts->author == SiteTexts::Author::User)
+            std::tie(request.target, request.targetIds) = typedOrIds(s.texts->target);
+        return request;
+    }
     const bool typed = !s.query.source.empty();
     if (typed)
         request.text = s.query.source;
@@ -215,25 +238,64 @@ ScenarioRequest requestOf(const Scenario& s) {
     return request;
 }
 
-// The scenario's edited cells into the model that other options made, where the tensors still have their shapes.
-void carryEdits(Scenario& to, const Scenario& from, const Streams& streams) {
-    for (const TensorId id : editedTensors(from)) {
-        const std::string name = "L" + std::to_string(id.layer.value) + " " + std::string(weightName(id.kind));
-        const Matrix& before = *from.original->tensor(id);
-        const Matrix& after = *from.model->tensor(id);
-        const SharedMatrix target = id.layer.value < to.model->config().layers ? to.model->tensor(id) : nullptr;
-        if (to.source.name != from.source.name || !target || target->rows() != after.rows() ||
-            target->cols() != after.cols()) {
-            note(streams,
-                 "the scenario's edits of " + name + " do not fit " + to.model->config().name + " and are left out");
-            continue;
-        }
-        Matrix edited = *target;
-        for (std::size_t i = 0; i < edited.size(); ++i)
-            if (before.values()[i] != after.values()[i])
-                edited.values()[i] = after.values()[i];
-        to.model = to.model->withTensor(id, share(std::move(edited)));
+// The cells of one tensor that a scenario has edited, into the model that other options made, where it still has the
+// shape.
+void carryEdit(Scenario& to, const Scenario& from, TensorId id, const Streams& streams) {
+    const Matrix& before = *from.original->tensor(id);
+    const Matrix& after = *from.model->tensor(id);
+    const SharedMatrix target = id.layer.value < to.model->config().layers ? to.model->tensor(id) : nullptr;
+    if (to.source.name != from.source.name || !target || target->rows() != after.rows() ||
+        target->cols() != after.cols()) {
+        note(streams, "the scenario's edits of L" + std::to_string(id.layer.value) + " " +
+                          std::string(weightName(id.kind)) + " do not fit " + to.model->config().name +
+                          " and are left out");
+        return;
     }
+    Matrix edited = *target;
+    for (std::size_t i = 0; i < edited.size(); ++i)
+        if (before.values()[i] != after.values()[i])
+            edited.values()[i] = after.values()[i];
+    to.model = to.model->withTensor(id, share(std::move(edited)));
+}
+
+// Everything that a saved scenario has changed, at every site, into the one that other options made.
+void carryChanges(Scenario& to, const Scenario& from, const Streams& streams) {
+    const auto here = from.model->config().site;
+    if (here && to.model->config().site)
+        for (const Site site : allSites) {
+            to = atSite(to, site);
+            const Scenario there = atSite(from, site);
+            for (const TensorId id : editedTensors(there))
+                carryEdit(to, there, id, streams);
+        }
+    else
+        for (const TensorId id : editedTensors(from))
+            carryEdit(to, from, id, streams);
+    if (here && to.model->config().site) {
+        to = atSite(to, *here);
+        to.otherSites = from.otherSites;
+    }
+    to.mask = from.mask;
+    to.scale = from.scale;
+    to.temperature = from.temperature;
+    to.rules = from.rules;
+    to.interventions = from.interventions;
+}
+
+// Of an encoder-decoder: the site that --site names, with a target.
+void applySite(Scenario& scenario, const ComputeOptions& o) {
+    if (!scenario.model->config().site) {
+        refuseIf(o.site.has_value(),
+                 "--site is for encoder-decoder models; " + scenario.model->config().name + " is none");
+        return;
+    }
+    if (o.site) {
+        const auto site = siteFromName(*o.site);
+        if (!site)
+            throw InputError("--site: expected encoder.self, decoder.self or decoder.cross, found '" + *o.site + "'");
+        scenario = atSite(scenario, *site);
+    }
+    scenario = withTarget(scenario, chosenBackend(o));
 }
 
 // What the model's own mask closes and the new one does not.
@@ -509,23 +571,17 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
     request.source = modelSource(o.model, request.source);
     const std::string model = request.source.name;
     refuseUnusedTextOptions(o.text, model, kindOf(model));
-    refuseIf(o.site.has_value(), "--site is for encoder-decoder models; " + model + " is none");
 
     Scenario& scenario = document.scenario;
     if (!saved || o.model.anyGiven() || o.text.anyGiven()) {
         applyModelAndTexts(request, o, streams);
         scenario = makeScenario(std::move(request));
-        if (saved) {
-            carryEdits(scenario, *saved, streams);
-            scenario.mask = saved->mask;
-            scenario.scale = saved->scale;
-            scenario.temperature = saved->temperature;
-            scenario.rules = saved->rules;
-            scenario.interventions = saved->interventions;
-        }
+        if (saved)
+            carryChanges(scenario, *saved, streams);
     }
     refuseHeadsOption(o.model, *scenario.model);
     refuseTokenOptions(o, *scenario.model);
+    applySite(scenario, o);
     applyAttentionOptions(scenario, o, streams);
     validate(scenario);
     if (const CapturedAttention* captured = scenario.model->captured())

@@ -137,10 +137,11 @@ int headsCommand(const Arguments& arguments, const Streams& streams) {
         cell = parseCell(*o.cell, scenario.queries(), scenario.keys());
 
     const SharedTrace computed = traceNoted(scenario, chosenBackend(o.compute), streams);
+    const std::string site(config.site ? siteName(*config.site) : config.cross ? "cross" : "self");
     std::vector<Row> rows;
     for (const LayerIndex layer : layers)
         for (const HeadIndex head : heads) {
-            Row row{config.cross ? "cross" : "self", headMetrics(*computed, layer, head)};
+            Row row{site, headMetrics(*computed, layer, head)};
             if (cell)
                 row.cell = (*stageMatrix(*computed, layer, head, Stage::Weights))(cell->row, cell->col);
             rows.push_back(std::move(row));

@@ -385,6 +385,7 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
         if (cost.headCounts)
             json["cost"]["one_head"] = costJson(cost.headCounts->one);
         if (file) {
+            json["unused"] = opened.unread;
             json["metadata"] = metadataJson(*file);
             json["entries"] = entriesJson(*file);
         }
@@ -394,6 +395,10 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
         return 0;
     }
     printModel(streams.out, model);
+    if (!opened.unread.empty())
+        streams.out << "\nnot used by this family\n";
+    for (const std::string& name : opened.unread)
+        streams.out << "  " << visible(name) << "\n";
     printCost(streams.out, cost, model.config(), n);
     if (file) {
         streams.out << "\n" << file->format() << " file\n";

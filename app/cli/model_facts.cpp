@@ -45,6 +45,10 @@ ActivationText activationText(Activation activation) {
 
 std::string architecture(const Model& model) {
     const ModelConfig& c = model.config();
+    if (c.site)
+        return "encoder-decoder, " + std::to_string(model.atSite(Site::EncoderSelf)->config().layers) +
+               " layers of self-attention and " + std::to_string(c.layers) +
+               " of self- and cross-attention, each with " + "MLP, " + blockText(c.block).name;
     std::string text = std::to_string(c.layers) + (c.layers == 1 ? " layer of " : " layers of ");
     text += c.cross ? "cross-attention" : "self-attention";
     if (model.transformer())
@@ -66,6 +70,8 @@ std::string positionText(const ModelConfig& c) {
                 (ropeDims(c) == c.dK ? "all " + std::to_string(c.dK)
                                      : std::to_string(ropeDims(c)) + " of " + std::to_string(c.dK)) +
                 " dimensions of a head turn" + (c.ropeFrequencies.empty() ? "" : ", scaled frequencies") + ")";
+    if (c.position == Position::Relative)
+        text += " (a number per head and bucket of distances, added to the scaled scores)";
     if (c.position == Position::Learned && c.vocabulary > 0)
         text += " (a table of " + grouped(c.maxTokens) + ")";
     return text;
@@ -92,8 +98,12 @@ std::string headsText(const ModelConfig& c) {
            (c.kvHeads == 1 ? " (multi-query attention)" : "s (grouped-query attention)");
 }
 
-std::string pairName(PairUse use) {
-    return use == PairUse::KeyText ? "key text" : use == PairUse::SecondSegment ? "second segment" : "none";
+std::string pairName(const ModelConfig& c) {
+    const PairUse use = c.pair;
+    return c.site                          ? "target"
+           : use == PairUse::KeyText       ? "key text"
+           : use == PairUse::SecondSegment ? "second segment"
+                                           : "none";
 }
 
 // 1e-12 for the nearest float of it, which is what some files keep.
@@ -120,11 +130,12 @@ void addTransformer(std::vector<ModelFact>& facts, const Model& model) {
                      std::to_string(c.dFeedForward) + " wide, " + activationName +
                          (gated ? std::string(", gated") + (c.activation == Activation::Silu ? " (SwiGLU)" : "") : ""),
                      {{"d_ff", c.dFeedForward}, {"activation", t ? Json(activation) : Json()}, {"gated", gated}}});
-    const bool has = t && t->output;
+    const OutputLayer* const output = model.outputLayer();
+    const bool has = output != nullptr;
     facts.push_back({t ? "output layer" : "",
                      !has   ? "none: no logits"
                      : tied ? "tied: the rows of the token table"
-                            : "its own table of " + grouped(t->output->vocabulary->rows()) + " rows",
+                            : "its own table of " + grouped(output->vocabulary->rows()) + " rows",
                      {{"output_layer", !has ? Json() : Json(tied ? "tied" : "own")}}});
 }
 
@@ -156,6 +167,26 @@ bool attentionHasBias(const Model& model) {
     return layer.bQ || layer.bK || layer.bV || layer.bO;
 }
 
+// What the sites of an encoder-decoder do not share.
+static ModelFact sitesFact(const Model& model) {
+    if (!model.config().site)
+        return {"", "", {{"sites", nullptr}}};
+    std::string text;
+    Json sites;
+    for (const Site site : allSites) {
+        const ModelConfig& c = model.atSite(site)->config();
+        const std::string name(siteName(site));
+        text += (text.empty() ? "" : ", ") + name + " (" + std::to_string(c.layers) + " x " + std::to_string(c.heads) +
+                " heads)";
+        sites[name] = {{"layers", c.layers},
+                       {"heads", c.heads},
+                       {"position", positionName(c.position)},
+                       {"causal", c.causal},
+                       {"max_tokens", c.maxTokens}};
+    }
+    return {"sites", text, {{"sites", sites}}};
+}
+
 std::vector<ModelFact> modelFacts(const Model& model) {
     const ModelConfig& c = model.config();
     const LayerWeights& layer = model.layer(LayerIndex{0});
@@ -163,6 +194,7 @@ std::vector<ModelFact> modelFacts(const Model& model) {
     facts.push_back({"family", c.family, {{"family", c.family}}});
     facts.push_back({"architecture", architecture(model), {{"architecture", architecture(model)}}});
     facts.push_back({"", "", {{"layers", c.layers}, {"cross", c.cross}, {"residual", c.residual}}});
+    facts.push_back(sitesFact(model));
     facts.push_back({"d_model",
                      std::to_string(c.dModel) +
                          (c.dModelKey == c.dModel ? "" : " (queries), " + std::to_string(c.dModelKey) + " (keys)"),
@@ -179,18 +211,22 @@ std::vector<ModelFact> modelFacts(const Model& model) {
             biases += (biases.empty() ? "" : ", ") + std::string(name);
     facts.push_back({"biases of attention", biases.empty() ? "none" : biases, {{"bias", attentionHasBias(model)}}});
     addTransformer(facts, model);
-    facts.push_back({"position", positionText(c), {{"position", positionName(c.position)}, {"rope", ropeJson(c)}}});
-    facts.push_back({"own mask",
-                     maskText(c),
-                     {{"causal", c.causal}, {"sliding_window", c.slidingWindow > 0 ? Json(c.slidingWindow) : Json()}}});
+    // An encoder-decoder's positions and causal mask are those of its decoder's own attention.
+    const SharedModel decoder = c.site ? model.atSite(Site::DecoderSelf) : nullptr;
+    const ModelConfig& own = decoder ? decoder->config() : c;
+    facts.push_back(
+        {"position", positionText(own), {{"position", positionName(own.position)}, {"rope", ropeJson(own)}}});
+    facts.push_back(
+        {"own mask",
+         maskText(own),
+         {{"causal", own.causal}, {"sliding_window", c.slidingWindow > 0 ? Json(c.slidingWindow) : Json()}}});
     facts.push_back(
         {c.softcap > 0 ? "softcap" : "", shortest(c.softcap), {{"softcap", c.softcap > 0 ? Json(c.softcap) : Json()}}});
     facts.push_back({c.vocabulary > 0 ? "vocabulary" : "",
                      grouped(c.vocabulary) + " rows in the token table",
                      {{"vocabulary", c.vocabulary > 0 ? Json(c.vocabulary) : Json()}}});
     facts.push_back({"tokenizer", model.tokenizer().name(), {{"tokenizer", model.tokenizer().name()}}});
-    facts.push_back(
-        {"second text", pairName(c.pair), {{"pair", c.pair == PairUse::None ? Json() : Json(pairName(c.pair))}}});
+    facts.push_back({"second text", pairName(c), {{"pair", c.pair == PairUse::None ? Json() : Json(pairName(c))}}});
     facts.push_back({"longest text", grouped(c.maxTokens) + " tokens", {{"max_tokens", c.maxTokens}}});
     facts.push_back(parametersFact(model));
     return facts;
@@ -202,6 +238,10 @@ std::vector<std::string> modelNotes(const Model& model) {
     if (!model.transformer())
         return notes;
     const auto number = [](std::int64_t n) { return std::to_string(n); };
+    if (!c.scaledByDk)
+        notes.push_back("scores are not divided by sqrt(d_k): the model's own scale is none");
+    if (model.outputLayer() && model.outputLayer()->scale != 1.0F)
+        notes.push_back("hidden states are divided by sqrt(d_model) before the tied output layer");
     if (c.heads * c.dK != c.dModel)
         notes.push_back("heads * d_k is " + number(c.heads * c.dK) + ", d_model is " + number(c.dModel));
     if (c.kvHeads != c.heads)

@@ -50,7 +50,9 @@ Cutter cutterOfFile(const TokensOptions& o) {
 }
 
 Cutter cutterOfModel(const TokensOptions& o) {
-    const SharedModel model = openModel(modelSource(o.model)).model;
+    SharedModel model = openModel(modelSource(o.model)).model;
+    if (model->config().site) // the source's tokens
+        model = model->atSite(Site::EncoderSelf);
     const std::string& name = model->config().name;
     refuseHeadsOption(o.model, *model);
     if (o.noSpecial && isWordModel(*model))

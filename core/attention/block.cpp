@@ -38,14 +38,20 @@ Matrix feedForward(const Backend& backend, const Matrix& x, const BlockWeights& 
 }
 
 Matrix logits(const Backend& backend, const OutputLayer& o, const Matrix& hidden, const ModelConfig& config) {
-    SharedMatrix x = share(hidden);
+    SharedMatrix x = share(o.scale == 1.0F ? hidden : scaled(hidden, o.scale));
     if (o.dense.w) {
         Matrix dense = backend.linear(*x, o.dense.w, o.dense.b.get());
         backend.apply(pointwiseOf(o.activation), dense.values());
         x = share(std::move(dense));
     }
     x = normalized(x, o.norm, Norm::Layer, config.normEpsilon);
-    return backend.linear(*x, transposed(*o.vocabulary), o.bias.get());
+    // (E x^T)^T: the table of the vocabulary is large, the hidden states are not.
+    Matrix out = transposed(backend.linear(*o.vocabulary, transposed(*x), nullptr));
+    if (o.bias)
+        for (int i = 0; i < out.rows(); ++i)
+            for (int j = 0; j < out.cols(); ++j)
+                out(i, j) += (*o.bias)(0, j);
+    return out;
 }
 
 } // namespace headscope

@@ -41,6 +41,8 @@ Scenario capturedScenario(OpenedModel opened, const ScenarioRequest& r) {
     refuse(r.ids.has_value(), "--ids", ownText);
     refuse(r.pair.has_value(), "--pair", ownText);
     refuse(r.pairIds.has_value(), "--pair-ids", ownText);
+    refuse(r.target.has_value(), "--target", ownText);
+    refuse(r.targetIds.has_value(), "--target-ids", ownText);
     refuse(r.x != nullptr, "--x", ownText);
     refuse(r.y != nullptr, "--y", ownText);
     refuse(r.source.heads.has_value(), "--heads", "its arrays say how many there are");
@@ -53,7 +55,7 @@ Scenario capturedScenario(OpenedModel opened, const ScenarioRequest& r) {
     s.query = captured.query;
     s.key = captured.key;
     s.mask = r.mask;
-    s.scale = r.scale;
+    s.scale = r.scale.value_or(Scale{});
     s.temperature = r.temperature;
     s.rules = r.rules;
     s.interventions = r.interventions;

@@ -9,6 +9,7 @@ namespace headscope {
 struct HeadInputs {
     HeadProblem problem; // views into the layer's q, k, v
     std::vector<ScoreEdit> edits;
+    std::vector<float> relativeBias;
 };
 // layer: q, k and v must be there.
 HeadInputs headInputs(const Scenario& scenario, const KeyMask& mask, const LayerTrace& layer, LayerIndex l,

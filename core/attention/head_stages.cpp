@@ -1,6 +1,7 @@
 #include "core/attention/captured.h"
 #include "core/attention/head_problem.h"
 
+#include "core/attention/relative_bias.h"
 #include "core/tensor/errors.h"
 #include "core/tensor/memory.h"
 #include "core/tensor/parallel.h"
@@ -72,6 +73,10 @@ HeadInputs headInputs(const Scenario& s, const KeyMask& mask, const LayerTrace& 
     in.problem.scale = static_cast<float>(scaleFactor(s));
     if (c.position == Position::Alibi) // Press et al. 2022
         in.problem.alibiSlope = static_cast<float>(std::exp2(-8.0 * (h.value + 1) / c.heads));
+    if (c.position == Position::Relative) {
+        in.relativeBias = relativeBias(*s.model->transformer()->relativeBias, h, c, s.queries(), s.keys());
+        in.problem.relativeBias = in.relativeBias; // the vector's buffer moves with it
+    }
     in.problem.mask = &mask;
     in.problem.softcap = c.softcap;
     in.problem.temperature = s.temperature;
@@ -202,8 +207,12 @@ bool stageAvailable(const AttentionTrace& t, Stage stage) {
 }
 
 SharedMatrix stageMatrix(const AttentionTrace& t, LayerIndex layer, HeadIndex head, Stage stage) {
-    if (t.scenario.model->captured())
-        return capturedMatrix(t.scenario, layer, head, stage);
+    if (t.scenario.model->captured()) {
+        SharedMatrix captured = capturedMatrix(t.scenario, layer, head, stage);
+        if (!captured)
+            throw InputError(whyNoStage(t.scenario, stage));
+        return captured;
+    }
     const ModelConfig& c = t.config();
     const LayerTrace& l = t.layer(layer);
     const auto derived = [&](Matrix HeadStages::*which, HeadWanted wanted) {

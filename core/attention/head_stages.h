@@ -21,7 +21,7 @@ void visitWeights(const AttentionTrace& trace, LayerIndex layer, std::span<const
                   const std::stop_token& stop = {});
 
 // The matrix of one stage: shared where the trace keeps it, else derived. K and V are those of the query head's KV
-// head.
+// head. Throws InputError for a stage that a file of captured attention does not have.
 SharedMatrix stageMatrix(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage);
 
 // False where the scenario has no such matrix: embedding_key in self-attention, contribution and norms without W_O,

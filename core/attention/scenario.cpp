@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace headscope {
 
@@ -109,7 +110,50 @@ void requireMatrix(const SharedMatrix& x, int width, const char* name, const cha
 
 // Why a model that has no use for a second text has none.
 const char* whyNoPair(const ModelConfig& c) {
-    return c.causal ? "a decoder takes one text" : "it attends within one text";
+    return c.site     ? "an encoder-decoder takes its second text as --target"
+           : c.causal ? "a decoder takes one text"
+                      : "it attends within one text";
+}
+
+// Source and target of an encoder-decoder.
+SiteTexts siteTexts(const Model& model, const ScenarioRequest& r) {
+    const Model& decoder = *model.atSite(Site::DecoderSelf);
+    SiteTexts texts;
+    texts.source = queryTokens(*model.atSite(Site::EncoderSelf), r);
+    if (r.target && r.targetIds)
+        throw InputError("both a text and ids are given for the target: expected one of --target and --target-ids");
+    if (r.target) {
+        requireVisible(*r.target, "target");
+        texts.target = targetTokens(decoder, *r.target);
+    } else if (r.targetIds) {
+        if (r.targetIds->empty())
+            throw InputError("the list of --target-ids is empty: give at least one");
+        texts.target = tokensOf(decoder, *r.targetIds, 0);
+    } else {
+        texts.target = tokensOf(decoder, {decoder.targetRules().start}, 0);
+        texts.author = SiteTexts::Author::ModelLater;
+    }
+    return texts;
+}
+
+// The texts of the site that is looked at.
+void placeTexts(Scenario& s) {
+    const Site site = *s.model->config().site;
+    s.query = site == Site::EncoderSelf ? s.texts->source : s.texts->target;
+    s.key.reset();
+    if (site == Site::DecoderCross)
+        s.key = s.texts->source;
+}
+
+// Takes away what has been changed at places that the texts do not have.
+void dropMisplaced(Scenario& s) {
+    const bool cross = s.model->config().cross;
+    std::erase_if(s.interventions, [&](const Intervention& i) {
+        const bool cell = i.kind != Intervention::Kind::HeadOff;
+        const bool keyRow = i.stage == Stage::EmbeddingKey, embedding = keyRow || i.stage == Stage::Embedding;
+        return cell &&
+               (i.row >= (keyRow ? s.keys() : s.queries()) || (!embedding && i.col >= s.keys()) || (keyRow && !cross));
+    });
 }
 
 void checkRange(const char* what, int value, int count) {
@@ -128,7 +172,7 @@ void checkTokens(const Scenario& s, int tokens, const char* what) {
 void checkRules(const Scenario& s) {
     const ModelConfig& c = s.model->config();
     const int scaleRules = has(s.rules, Rule::ScaleDModel) + has(s.rules, Rule::ScaleDk) + has(s.rules, Rule::NoScale);
-    if (scaleRules > 1 || (scaleRules == 1 && s.scale.kind != Scale::Kind::SqrtDk))
+    if (scaleRules > 1 || (scaleRules == 1 && s.scale != ownScale(c)))
         throw InputError(
             "more than one scale is asked for: expected one of scale-dmodel, scale-dk, no-scale, or --scale");
     if (has(s.rules, Rule::SplitInput) && (c.dModel % c.heads != 0 || c.dModelKey % c.kvHeads != 0))
@@ -160,6 +204,9 @@ void checkInterventions(const Scenario& s) {
                              " cannot be set: expected scores, embedding or embedding_key");
         if (embedding && i.layer.value != 0)
             throw InputError("an embedding can be set in layer 0 only, found layer " + std::to_string(i.layer.value));
+        if (embedding && c.site == Site::DecoderCross)
+            throw InputError("the X and Y of " + std::string(siteName(*c.site)) +
+                             " come from other layers: an embedding can be set at encoder.self and decoder.self");
         if (embedding && i.stage == Stage::EmbeddingKey && !c.cross)
             throw InputError("embedding_key exists in cross-attention only");
         checkRange("row", i.row, i.stage == Stage::EmbeddingKey ? m : n);
@@ -210,20 +257,23 @@ bool Scenario::headIsOff(LayerIndex l, HeadIndex h) const {
     });
 }
 
-Scenario makeScenario(ScenarioRequest r) {
+Scenario makeScenario(ScenarioRequest r, const OpenHooks& hooks) {
     const bool pairGiven = r.pair || r.pairIds;
     r.source.cross = r.source.cross || pairGiven || r.y;
-    OpenedModel opened = openModel(r.source);
+    OpenedModel opened = openModel(r.source, hooks);
     if (opened.model->captured())
         return capturedScenario(std::move(opened), r);
 
     Scenario s;
     s.source = opened.source;
     s.original = s.model = opened.model;
-    s.source.cross = s.model->config().cross;
+    s.source.cross = s.model->config().cross && !s.model->config().site;
     const bool isModule = s.model->config().family == attentionModuleFamily;
     if (pairGiven && s.model->config().pair == PairUse::None)
         unusedOption(s.source, r.pair ? "--pair" : "--pair-ids", whyNoPair(s.model->config()));
+    if ((r.target || r.targetIds) && !s.model->config().site)
+        throw InputError((r.target ? "--target" : "--target-ids") +
+                         (" is for encoder-decoder models; " + s.source.name) + " is none");
     if (!isModule && (r.x || r.y))
         unusedOption(s.source, r.x ? "--x" : "--y", "only attention modules take a matrix");
     s.x = r.x ? r.x : opened.x;
@@ -239,13 +289,18 @@ Scenario makeScenario(ScenarioRequest r) {
     if (!s.x && !r.text && !r.ids)
         throw InputError(isModule ? "no text is given and the file has no X: give --text, --ids or --x"
                                   : "no text is given: use --text, --text-file or --ids");
-    s.query = s.x ? numberedRows(*s.x) : queryTokens(*s.model, r);
+    if (s.model->config().site) {
+        s.texts = siteTexts(*s.model, r);
+        placeTexts(s);
+    } else {
+        s.query = s.x ? numberedRows(*s.x) : queryTokens(*s.model, r);
+    }
     if (s.y)
         s.key = numberedRows(*s.y);
     else if (pairGiven && s.model->config().pair == PairUse::KeyText)
         s.key = keyTokens(*s.model, r);
     s.mask = std::move(r.mask);
-    s.scale = r.scale;
+    s.scale = r.scale.value_or(ownScale(s.model->config()));
     s.temperature = r.temperature;
     s.rules = r.rules;
     s.interventions = std::move(r.interventions);
@@ -253,15 +308,48 @@ Scenario makeScenario(ScenarioRequest r) {
     return s;
 }
 
+Scenario atSite(const Scenario& scenario, Site site) {
+    Scenario s = scenario;
+    SiteChanges& left = s.otherSites[static_cast<std::size_t>(*s.model->config().site)];
+    left = {std::move(s.mask), std::move(s.interventions)};
+    SiteChanges entered = std::exchange(s.otherSites[static_cast<std::size_t>(site)], {});
+    s.mask = std::move(entered.mask);
+    s.interventions = std::move(entered.interventions);
+    s.original = scenario.original->atSite(site);
+    s.model = scenario.model->atSite(site);
+    placeTexts(s);
+    return s;
+}
+
+TokenSequence targetTokens(const Model& model, std::string_view text) {
+    const SharedModel decoder = model.atSite(Site::DecoderSelf);
+    const TargetRules& rules = decoder->targetRules();
+    TokenSequence tokens = decoder->tokenizer().tokenize(text);
+    if (!tokens.tokens.empty() && tokens.tokens.back().id == rules.end && !tokens.tokens.back().range)
+        tokens.tokens.pop_back(); // what the last row is to write, never read
+    tokens.tokens.insert(tokens.tokens.begin(), decoder->tokenizer().tokenOf(rules.start));
+    return tokens;
+}
+
 Scenario withTexts(const Scenario& scenario, std::string_view text, std::optional<std::string_view> pair) {
     if (scenario.model->captured())
         scenario.model->tokenizer().tokenize(text); // throws: it has its own text
     Scenario s = scenario;
     const PairUse use = s.model->config().pair;
-    if (pair && use == PairUse::None)
+    if (pair && use == PairUse::None && !s.texts)
         unusedOption(s.source, "a second text", whyNoPair(s.model->config()));
     s.x = nullptr;
-    if (use == PairUse::SecondSegment) {
+    if (const auto site = s.model->config().site) {
+        ScenarioRequest r;
+        r.text = text;
+        r.target = pair;
+        s.texts = siteTexts(*s.model, r);
+        for (const Site other : allSites) {
+            s = atSite(s, other);
+            dropMisplaced(s);
+        }
+        s = atSite(s, *site);
+    } else if (use == PairUse::SecondSegment) {
         s.query = tokensOf(*s.model, text, "text", pair);
     } else {
         const bool cross = pair.has_value() || (s.y && s.model->config().cross);
@@ -279,23 +367,16 @@ Scenario withTexts(const Scenario& scenario, std::string_view text, std::optiona
             s.key.reset();
         }
     }
-    const bool cross = s.model->config().cross;
-    std::erase_if(s.interventions, [&](const Intervention& i) { // places that the new texts do not have
-        const bool cell = i.kind != Intervention::Kind::HeadOff;
-        const bool keyRow = i.stage == Stage::EmbeddingKey, embedding = keyRow || i.stage == Stage::Embedding;
-        return cell &&
-               (i.row >= (keyRow ? s.keys() : s.queries()) || (!embedding && i.col >= s.keys()) || (keyRow && !cross));
-    });
+    dropMisplaced(s);
     validate(s);
     return s;
 }
 
-void validate(const Scenario& s) {
-    if (s.model->captured())
-        return validateCaptured(s);
+static void validateSite(const Scenario& s) {
     const ModelConfig& c = s.model->config();
     checkTokens(s, s.queries(), "the text");
-    checkTokens(s, s.keys(), "the key text");
+    if (!c.site) // an encoder's own site has its limit
+        checkTokens(s, s.keys(), "the key text");
     if (c.cross && !s.key)
         throw InputError(c.name + " takes its keys from another text: give --pair (or --y)");
     if (!c.cross && s.key)
@@ -318,6 +399,20 @@ void validate(const Scenario& s) {
         m * std::int64_t{c.kvHeads} * (2 * std::int64_t{c.dK} + c.dV);
     requireMemory(4 * perLayer * c.layers, "a trace of " + std::to_string(n) + " tokens through " + c.name,
                   "shorten the text or choose a smaller model");
+}
+
+void validate(const Scenario& s) {
+    if (s.model->captured())
+        return validateCaptured(s);
+    validateSite(s);
+    if (const auto here = s.model->config().site)
+        for (const Site site : allSites)
+            if (site != *here)
+                validateSite(atSite(s, site));
+}
+
+Scale ownScale(const ModelConfig& config) {
+    return {config.scaledByDk ? Scale::Kind::SqrtDk : Scale::Kind::None, 1.0};
 }
 
 double scaleFactor(const Scenario& s) {

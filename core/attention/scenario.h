@@ -35,6 +35,25 @@ struct Intervention {
     bool operator==(const Intervention&) const = default;
 };
 
+// The two texts of an encoder-decoder.
+struct SiteTexts {
+    TokenSequence source;
+    TokenSequence target; // what the decoder reads: the text shifted right, behind its start token
+    // Who the target is from: the user; the model, greedily; the model, when it is traced (target is the start token).
+    enum class Author { User, Model, ModelLater };
+    Author author = Author::User;
+    bool operator==(const SiteTexts&) const = default;
+};
+
+// What a user has changed at one site of an encoder-decoder.
+struct SiteChanges {
+    Mask mask;
+    std::vector<Intervention> interventions;
+    bool operator==(const SiteChanges&) const = default;
+};
+
+// Of an encoder-decoder a scenario is looked at from one site (model->config().site): model, query, key, mask and
+// interventions are that site's. atSite() turns it to another one and loses nothing.
 struct Scenario {
     ModelSource source;   // how to make the model again
     SharedModel original; // as opened
@@ -47,12 +66,18 @@ struct Scenario {
     double temperature = 1.0;
     RuleSet rules;
     std::vector<Intervention> interventions;
+    std::optional<SiteTexts> texts;        // encoder-decoders
+    std::array<SiteChanges, 3> otherSites; // encoder-decoders: of the sites that are not looked at
 
     int queries() const { return query.size(); }
     int keys() const { return key ? key->size() : query.size(); }
     const TokenSequence& keyTokens() const { return key ? *key : query; }
-    // The second text as typed: the key text, or the second segment of the same sequence.
+    // The first text as typed, and the second one: the target, the key text, or the second segment of the same
+    // sequence.
+    const std::string& firstText() const { return texts ? texts->source.source : query.source; }
     std::optional<std::string> secondText() const {
+        if (texts)
+            return texts->target.source;
         if (key)
             return key->source;
         return query.pairSource.empty() ? std::nullopt : std::optional(query.pairSource);
@@ -68,22 +93,31 @@ struct ScenarioRequest {
     std::optional<std::string> text, pair;  // UTF-8
     std::optional<std::string> defaultText; // where the file has no X or tokens of its own, and no text is given
     std::optional<std::vector<std::int64_t>> ids, pairIds;
-    SharedMatrix x, y; // from --x, --y
+    std::optional<std::string> target;                  // encoder-decoders; without it the model writes one
+    std::optional<std::vector<std::int64_t>> targetIds; // as the decoder reads them, nothing added
+    SharedMatrix x, y;                                  // from --x, --y
     Mask mask;
-    Scale scale;
+    std::optional<Scale> scale; // without it the model's own
     double temperature = 1.0;
     RuleSet rules;
     std::vector<Intervention> interventions;
 };
 // Opens the model, tokenizes, and checks everything that can be checked before computing. Throws InputError /
 // LoadError.
-Scenario makeScenario(ScenarioRequest request);
-// The same model with other texts (pair: absent = self-attention). Keeps edits where the tensors' shapes stay.
+Scenario makeScenario(ScenarioRequest request, const OpenHooks& hooks = {});
+// The same encoder-decoder looked at from another site.
+Scenario atSite(const Scenario& scenario, Site site);
+// The same model with other texts (pair: absent = self-attention; of an encoder-decoder the target, absent = the model
+// writes it). Keeps edits where the tensors' shapes stay.
 Scenario withTexts(const Scenario& scenario, std::string_view text, std::optional<std::string_view> pair);
 // Throws InputError on anything that does not fit the model: mask size, interventions out of range, rules that exclude
 // each other, too many tokens, sizes that do not fit in memory.
 void validate(const Scenario& scenario);
 
+// What the decoder reads for a text that the user typed: its tokens shifted right.
+TokenSequence targetTokens(const Model& model, std::string_view text);
+
+Scale ownScale(const ModelConfig& config);
 // The number that multiplies the scores, rules included.
 double scaleFactor(const Scenario& scenario);
 KeyMask maskOf(const Scenario& scenario); // parts and painted cells, for this scenario's texts

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 namespace headscope {
@@ -158,6 +159,7 @@ private:
         if (c.block == BlockForm::Attention)
             return c.residual ? share(sum(*t.stream, *t.output)) : t.output;
         const BlockWeights& b = block(l);
+        const bool hasMlp = b.up.w != nullptr; // a decoder's own attention leaves it to the attention to the source
         const SharedMatrix attended = share(sum(*t.stream, *t.output));
         const auto mlp = [&](const SharedMatrix& x) { return feedForward(m_backend, *x, b, c.activation); };
         const auto normed = [&](const SharedMatrix& x, const NormWeights& w) {
@@ -165,8 +167,12 @@ private:
         };
         if (c.block == BlockForm::PostNorm) {
             const SharedMatrix middle = normed(attended, b.norm1);
+            if (!hasMlp)
+                return middle;
             return normed(share(sum(*middle, mlp(middle))), b.norm2);
         }
+        if (!hasMlp)
+            return attended;
         const SharedMatrix& input = c.block == BlockForm::Parallel ? t.stream : attended;
         return share(sum(*attended, mlp(normed(input, b.norm2))));
     }
@@ -234,6 +240,126 @@ private:
     std::stop_token m_stop;
 };
 
+// The next layer of a trace, from the last one where nothing that it depends on has changed. Gives the stream behind
+// it.
+SharedMatrix addLayer(AttentionTrace& t, const Tracer& tracer, const AttentionTrace* previous,
+                      const SharedMatrix& stream, const SharedMatrix& y) {
+    const LayerIndex l{static_cast<int>(t.layers.size())};
+    const bool isComparable = previous && l.value < static_cast<int>(previous->layers.size()) &&
+                              previous->backend == t.backend && sameArithmetic(previous->scenario, t.scenario);
+    if (!isComparable) {
+        t.layers.push_back(tracer.layer(l, stream, y, nullptr));
+        return t.layers.back()->hidden;
+    }
+    const Earlier earlier{previous->scenario, previous->layer(l), previous->scenario.model->layer(l)};
+    if (earlier.layer.stream == stream && (!y || earlier.layer.y == y) &&
+        earlier.weights == t.scenario.model->layer(l) &&
+        interventionsIn(previous->scenario, l) == interventionsIn(t.scenario, l)) {
+        t.layers.push_back(previous->layers[static_cast<std::size_t>(l.value)]);
+        ++t.reusedLayers;
+    } else {
+        t.layers.push_back(tracer.layer(l, stream, y, &earlier));
+    }
+    return t.layers.back()->hidden;
+}
+
+// A trace before its layers.
+AttentionTrace begun(const Scenario& s, const Backend& backend) {
+    AttentionTrace t;
+    t.scenario = s;
+    t.mask = maskOf(s);
+    t.backend = &backend;
+    return t;
+}
+
+// X of layer 0 and, where the keys are from another text, Y.
+void embedTexts(AttentionTrace& t, const AttentionTrace* previous) {
+    const Scenario& s = t.scenario;
+    const Scenario* before = previous ? &previous->scenario : nullptr;
+    t.embedding = embedded(s, s.query, s.x, Stage::Embedding, before, before ? &before->query : nullptr,
+                           before ? &before->x : nullptr, previous ? &previous->embedding : nullptr);
+    const bool reuseKey = before && before->key.has_value();
+    t.embeddingKey = s.key ? embedded(s, *s.key, s.y, Stage::EmbeddingKey, reuseKey ? before : nullptr,
+                                      reuseKey ? &*before->key : nullptr, reuseKey ? &before->y : nullptr,
+                                      reuseKey ? &previous->embeddingKey : nullptr)
+                           : t.embedding;
+}
+
+SharedMatrix afterFinalNorm(const SharedMatrix& stream, const Model& model, const SharedMatrix& streamBefore,
+                            const SharedMatrix& normedBefore) {
+    if (streamBefore == stream && normedBefore)
+        return normedBefore; // the same object, so that what is made of it can be kept too
+    const Transformer* transformer = model.transformer();
+    return transformer ? normalized(stream, transformer->finalNorm, model.config().norm, model.config().normEpsilon)
+                       : stream;
+}
+
+// The three sites of an encoder-decoder: the encoder's layers, then the decoder's, each of which attends to the target
+// and then to the encoder's output.
+std::shared_ptr<AttentionTrace> traceSites(const Scenario& s, const Backend& backend, const AttentionTrace* previous,
+                                           const std::stop_token& stop, const Progress& progress) {
+    const auto before = previous ? previous->sites.lock() : nullptr;
+    const auto old = [&](Site site) { return before ? &before->traces[static_cast<std::size_t>(site)] : nullptr; };
+    auto all = std::make_shared<SiteTraces>();
+    for (const Site site : allSites) {
+        AttentionTrace& t = all->traces[static_cast<std::size_t>(site)];
+        t = begun(atSite(s, site), backend);
+        t.sites = all;
+    }
+    AttentionTrace &encoder = all->traces[0], &self = all->traces[1], &cross = all->traces[2];
+    const int encoderLayers = encoder.config().layers, decoderLayers = self.config().layers;
+    int done = 0;
+    const auto step = [&] {
+        if (progress)
+            progress(static_cast<double>(++done) / (encoderLayers + decoderLayers));
+        if (stop.stop_requested())
+            throw Cancelled();
+    };
+    const auto lastStream = [](const AttentionTrace* t) {
+        return t && !t->layers.empty() ? t->layers.back()->hidden : nullptr;
+    };
+
+    embedTexts(encoder, old(Site::EncoderSelf));
+    const Tracer encode(encoder.scenario, backend, encoder.mask, stop);
+    SharedMatrix stream = encoder.embedding.x;
+    for (int l = 0; l < encoderLayers; ++l, step())
+        stream = addLayer(encoder, encode, old(Site::EncoderSelf), stream, nullptr);
+    encoder.hidden = afterFinalNorm(stream, *encoder.scenario.model, lastStream(old(Site::EncoderSelf)),
+                                    before ? before->traces[0].hidden : nullptr);
+
+    embedTexts(self, old(Site::DecoderSelf));
+    const Tracer attendSelf(self.scenario, backend, self.mask, stop),
+        attendSource(cross.scenario, backend, cross.mask, stop);
+    stream = self.embedding.x;
+    for (int l = 0; l < decoderLayers; ++l, step()) {
+        stream = addLayer(self, attendSelf, old(Site::DecoderSelf), stream, nullptr);
+        stream = addLayer(cross, attendSource, old(Site::DecoderCross), stream, encoder.hidden);
+    }
+    cross.hidden = self.hidden = afterFinalNorm(stream, *cross.scenario.model, nullptr, nullptr);
+    const SharedMatrix& x = cross.layers.front()->x;
+    cross.embedding = {{{"decoder", x}}, x, x};
+    cross.embeddingKey = {{{"encoder", encoder.hidden}}, encoder.hidden, encoder.hidden};
+    return {all, &all->traces[static_cast<std::size_t>(*s.model->config().site)]};
+}
+
+std::shared_ptr<AttentionTrace> traceStream(const Scenario& s, const Backend& backend, const AttentionTrace* previous,
+                                            const std::stop_token& stop, const Progress& progress) {
+    auto t = std::make_shared<AttentionTrace>(begun(s, backend));
+    embedTexts(*t, previous);
+    const Tracer tracer(t->scenario, backend, t->mask, stop);
+    const int layers = s.model->config().layers;
+    SharedMatrix stream = t->embedding.x;
+    for (int l = 0; l < layers; ++l) {
+        if (stop.stop_requested())
+            throw Cancelled();
+        stream = addLayer(*t, tracer, previous, stream, s.key ? t->embeddingKey.x : nullptr);
+        if (progress)
+            progress(static_cast<double>(l + 1) / layers);
+    }
+    t->hidden = afterFinalNorm(stream, *s.model, nullptr, nullptr);
+    return t;
+}
+
 } // namespace
 
 SharedTrace trace(const Scenario& s, const Backend& backend, const AttentionTrace* previous, std::stop_token stop,
@@ -242,52 +368,60 @@ SharedTrace trace(const Scenario& s, const Backend& backend, const AttentionTrac
     validate(s);
     if (s.model->captured())
         return capturedTrace(s, backend);
-    auto t = std::make_shared<AttentionTrace>();
-    t->scenario = s;
-    t->mask = maskOf(s);
-    t->backend = &backend;
-    const Scenario* before = previous ? &previous->scenario : nullptr;
-    t->embedding = embedded(s, s.query, s.x, Stage::Embedding, before, before ? &before->query : nullptr,
-                            before ? &before->x : nullptr, previous ? &previous->embedding : nullptr);
-    const bool reuseKey = before && before->key.has_value();
-    t->embeddingKey = s.key ? embedded(s, *s.key, s.y, Stage::EmbeddingKey, reuseKey ? before : nullptr,
-                                       reuseKey ? &*before->key : nullptr, reuseKey ? &before->y : nullptr,
-                                       reuseKey ? &previous->embeddingKey : nullptr)
-                            : t->embedding;
-
-    const bool comparable = previous && previous->backend == &backend && sameArithmetic(*before, s);
-    const Tracer tracer(t->scenario, backend, t->mask, stop);
-    const int layers = s.model->config().layers;
-    SharedMatrix x = t->embedding.x;
-    for (int l = 0; l < layers; ++l) {
-        if (stop.stop_requested())
-            throw Cancelled();
-        const LayerIndex index{l};
-        const SharedMatrix y = s.key ? t->embeddingKey.x : nullptr;
-        if (!comparable || l >= static_cast<int>(previous->layers.size())) {
-            t->layers.push_back(tracer.layer(index, x, y, nullptr));
-        } else if (const Earlier earlier{*before, previous->layer(index), before->model->layer(index)};
-                   earlier.layer.stream == x && (!y || earlier.layer.y == y) &&
-                   earlier.weights == s.model->layer(index) &&
-                   interventionsIn(*before, index) == interventionsIn(s, index)) {
-            t->layers.push_back(previous->layers[static_cast<std::size_t>(l)]);
-            ++t->reusedLayers;
-        } else {
-            t->layers.push_back(tracer.layer(index, x, y, &earlier));
-        }
-        x = t->layers.back()->hidden;
-        if (progress)
-            progress(static_cast<double>(l + 1) / layers);
-    }
-    t->hidden = x;
-    if (const Transformer* model = s.model->transformer())
-        t->hidden = normalized(x, model->finalNorm, s.model->config().norm, s.model->config().normEpsilon);
+    const auto t = s.model->config().site ? traceSites(withTarget(s, backend, stop), backend, previous, stop, progress)
+                                          : traceStream(s, backend, previous, stop, progress);
     t->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return t;
 }
 
-Matrix logitsOf(const AttentionTrace& t) {
-    return logits(*t.backend, *t.scenario.model->transformer()->output, *t.hidden, t.config());
+SharedTrace atSite(const AttentionTrace& t, Site site) {
+    const auto all = t.sites.lock();
+    return {all, &all->traces[static_cast<std::size_t>(site)]};
+}
+
+Matrix logitsOf(const AttentionTrace& t, int firstRow) {
+    const SharedTrace decoder = t.config().site ? atSite(t, Site::DecoderCross) : nullptr;
+    const Matrix& hidden = decoder ? *decoder->hidden : *t.hidden;
+    return logits(*t.backend, *t.scenario.model->outputLayer(),
+                  copy(MatrixView(hidden).rowRange(firstRow, hidden.rows())), t.config());
+}
+
+Scenario withTarget(const Scenario& scenario, const Backend& backend, const std::stop_token& stop) {
+    using Author = SiteTexts::Author;
+    if (!scenario.texts || scenario.texts->author != Author::ModelLater)
+        return scenario;
+    const Site site = *scenario.model->config().site;
+    Scenario s = atSite(scenario, Site::DecoderCross);
+    const TargetRules& rules = s.model->targetRules();
+    const Tokenizer& tokenizer = s.model->tokenizer();
+    const int most = std::min(s.model->config().maxTokens, 2 * s.keys() + 16);
+    TokenSequence& target = s.texts->target;
+    s.texts->author = Author::Model;
+    std::vector<std::int64_t> written;
+    for (SharedTrace t; s.model->outputLayer() && target.size() < most;) {
+        t = trace(s, backend, t.get(), stop);
+        Matrix row = logitsOf(*t, target.size() - 1);
+        for (const std::int64_t id : rules.never)
+            if (id >= 0 && id < row.cols())
+                row(0, static_cast<int>(id)) = -std::numeric_limits<float>::infinity();
+        const std::int64_t likeliest = std::ranges::max_element(row.values()) - row.values().begin();
+        const std::int64_t next = written.empty() ? rules.first.value_or(likeliest) : likeliest;
+        if (next == rules.end)
+            break;
+        written.push_back(next);
+        target.tokens.push_back(tokenizer.tokenOf(next));
+        s = atSite(s, Site::DecoderCross); // the query is the longer target now
+    }
+    // The same tokens with their places in the text, where the text leads back to them.
+    try {
+        const std::string text = tokenizer.textOf(written);
+        TokenSequence typed = targetTokens(*s.model, text);
+        if (idsOfSegment(typed, 0) == idsOfSegment(target, 0))
+            target = std::move(typed);
+        target.source = text;
+    } catch (const InputError&) { // a model without tokenizer: ids alone
+    }
+    return atSite(s, site);
 }
 
 } // namespace headscope

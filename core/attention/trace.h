@@ -27,6 +27,9 @@ struct LayerTrace {
     std::vector<bool> emptyRows; // n: fully masked
 };
 
+struct SiteTraces;
+
+// Of an encoder-decoder a trace is one site's; it knows the other two (atSite).
 struct AttentionTrace {
     Scenario scenario;
     Embedding embedding;    // of the query text
@@ -35,21 +38,34 @@ struct AttentionTrace {
     SharedMatrix hidden; // (n, d_model): the last layer's output, after the final norm where there is one
     KeyMask mask;
     const Backend* backend = nullptr;
+    std::weak_ptr<const SiteTraces> sites; // encoder-decoders: whoever holds one site's trace holds all three
     int reusedLayers = 0;
     double milliseconds = 0; // of computing
 
     const LayerTrace& layer(LayerIndex l) const { return *layers[static_cast<std::size_t>(l.value)]; }
     const ModelConfig& config() const { return scenario.model->config(); }
 };
-// (n, vocabulary): the model must have an output layer (Transformer::output).
-Matrix logitsOf(const AttentionTrace& trace);
-
 using SharedTrace = std::shared_ptr<const AttentionTrace>;
+
+struct SiteTraces {
+    std::array<AttentionTrace, 3> traces; // in the order of allSites
+};
+// The trace of the same encoder-decoder, looked at from another site: always the same object for the same site.
+SharedTrace atSite(const AttentionTrace& trace, Site site);
+
+// Rows from firstRow on of (n, vocabulary), of an encoder-decoder the target's: the model must have an output layer.
+Matrix logitsOf(const AttentionTrace& trace, int firstRow = 0);
 
 using Progress = std::function<void(double fraction)>;
 
+// The scenario with the target that its encoder-decoder writes greedily (the likeliest token, again and again), to the
+// end token or at most min(positions, 2 m + 16) tokens. Any other scenario comes back as it is.
+Scenario withTarget(const Scenario& scenario, const Backend& backend, const std::stop_token& stop = {});
+
+// A target that is still to be written is written first: the trace's own scenario then has it.
 // previous: what is certain to come out the same is taken from it: layers and projections whose inputs are the same
-// objects, heads whose q, k and v have the same bits. Bitwise equal to a full run. Throws InputError when the scenario does not fit (validate), Cancelled when stop is requested.
+// objects, heads whose q, k and v have the same bits (bitwise equal to a full run). Throws InputError when the scenario
+// does not fit (validate), Cancelled when stop is requested.
 SharedTrace trace(const Scenario& scenario, const Backend& backend, const AttentionTrace* previous = nullptr,
                   std::stop_token stop = {}, const Progress& progress = {});
 

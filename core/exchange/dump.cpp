@@ -28,9 +28,13 @@ public:
     Dumper(const AttentionTrace& trace, const DumpOptions& options)
         : m_trace(trace), m_options(options), m_config(trace.config()), m_layers(options.layers),
           m_heads(options.heads) {
+        if (m_config.site)
+            for (const Site site : allSites)
+                m_sites.push_back(atSite(trace, site));
         if (m_layers.empty())
-            for (int l = 0; l < m_config.layers; ++l)
-                m_layers.emplace_back(l);
+            for (const AttentionTrace* site : sites())
+                for (int l = static_cast<int>(m_layers.size()); l < site->config().layers; ++l)
+                    m_layers.emplace_back(l);
         if (m_heads.empty())
             for (int h = 0; h < m_config.heads; ++h)
                 m_heads.emplace_back(h);
@@ -42,8 +46,9 @@ public:
                 m_stages.push_back(info.stage);
         requireDumpable(m_trace.scenario, m_options);
         requireMemory();
-        for (const LayerIndex l : m_layers)
-            addLayer(m_trace, l, "", false);
+        for (const AttentionTrace* site : sites())
+            for (const LayerIndex l : m_layers)
+                addLayer(*site, l, "", false);
         if (m_trace.scenario.rules.any())
             addRightTwin();
         addTexts();
@@ -52,29 +57,43 @@ public:
 
 private:
     bool isWanted(Stage s) const {
-        const bool isAsked =
-            m_options.stages.empty() || std::ranges::find(m_options.stages, s) != m_options.stages.end();
-        return isAsked && stageAvailable(m_trace, s);
+        return m_options.stages.empty() || std::ranges::find(m_options.stages, s) != m_options.stages.end();
     }
-    int queries() const { return m_trace.scenario.queries(); }
-    int keys() const { return m_trace.scenario.keys(); }
-    std::string prefixOf(LayerIndex l) const {
-        return "layers." + std::to_string(l.value) + (m_config.cross ? ".cross." : ".self.");
+    // Of an encoder-decoder all three, of any other model the trace itself.
+    std::vector<const AttentionTrace*> sites() const {
+        std::vector<const AttentionTrace*> all;
+        for (const SharedTrace& site : m_sites)
+            all.push_back(site.get());
+        return all.empty() ? std::vector{&m_trace} : all;
+    }
+    static std::string prefixOf(const ModelConfig& config, LayerIndex l) {
+        const std::string side = !config.site ? "" : *config.site == Site::EncoderSelf ? "encoder." : "decoder.";
+        return side + "layers." + std::to_string(l.value) + (config.cross ? ".cross." : ".self.");
+    }
+
+    // The texts of the whole: of an encoder-decoder the target is the queries and the source the keys, from any site.
+    const TokenSequence& target() const {
+        return m_trace.scenario.texts ? m_trace.scenario.texts->target : m_trace.scenario.query;
+    }
+    const TokenSequence& source() const {
+        return m_trace.scenario.texts ? m_trace.scenario.texts->source : m_trace.scenario.keyTokens();
     }
 
     // All arrays are held at once: what does not fit is refused before anything is computed.
     void requireMemory() const {
         double bytes = 0;
-        for (const Stage s : m_stages) {
-            const StageShape shape = stageShape(m_config, s, queries(), keys());
-            const bool isCut = stageInfo(s).scope == StageScope::QueryHead;
-            const double count = isCut ? static_cast<double>(m_heads.size()) : shape.count;
-            const double copies =
-                m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
-            bytes += static_cast<double>(m_layers.size()) * count * shape.rows * shape.cols * 4 * copies;
-        }
+        for (const AttentionTrace* site : sites())
+            for (const Stage s : m_stages) {
+                const Scenario& scenario = site->scenario;
+                const StageShape shape = stageShape(site->config(), s, scenario.queries(), scenario.keys());
+                const bool isCut = stageInfo(s).scope == StageScope::QueryHead;
+                const double count = isCut ? static_cast<double>(m_heads.size()) : shape.count;
+                const double copies =
+                    m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
+                bytes += static_cast<double>(m_layers.size()) * count * shape.rows * shape.cols * 4 * copies;
+            }
         if (m_options.logits)
-            bytes += 4.0 * queries() * m_trace.scenario.model->transformer()->output->vocabulary->rows();
+            bytes += 4.0 * target().size() * m_trace.scenario.model->outputLayer()->vocabulary->rows();
         headscope::requireMemory(static_cast<std::int64_t>(std::min(bytes, 0x1p62)), "a dump of these arrays",
                                  "choose fewer with --layer, --head or --stage");
     }
@@ -92,8 +111,13 @@ private:
     }
 
     void addLayer(const AttentionTrace& trace, LayerIndex l, const std::string& before, bool onlyTokenByToken) {
-        const std::string prefix = before + prefixOf(l);
+        const ModelConfig& config = trace.config();
+        if (l.value >= config.layers) // an encoder may be deeper than its decoder
+            return;
+        const std::string prefix = before + prefixOf(config, l);
+        const int queries = trace.scenario.queries(), keys = trace.scenario.keys();
         std::vector<Stage> stages = m_stages;
+        std::erase_if(stages, [&](Stage s) { return !stageAvailable(trace, s); });
         if (onlyTokenByToken)
             std::erase_if(stages, [](Stage s) { return !isTokenByToken(s); });
 
@@ -114,7 +138,7 @@ private:
             }
         for (const Stage s : stages) {
             const StageInfo& info = stageInfo(s);
-            const StageShape shape = stageShape(m_config, s, queries(), keys());
+            const StageShape shape = stageShape(config, s, queries, keys);
             if (const CapturedAttention* captured = trace.scenario.model->captured()) {
                 addCaptured(prefix + std::string(info.id), *captured->find(info.id, l), info.scope, shape);
                 continue;
@@ -128,7 +152,7 @@ private:
             std::int64_t count = shape.count;
             if (info.scope == StageScope::KvHead) {
                 for (int g = 0; g < shape.count; ++g) // through the first query head of each group
-                    append(data, *stageMatrix(trace, l, HeadIndex{g * (m_config.heads / m_config.kvHeads)}, s));
+                    append(data, *stageMatrix(trace, l, HeadIndex{g * (config.heads / config.kvHeads)}, s));
             } else {
                 count = static_cast<std::int64_t>(m_heads.size());
                 if (auto node = derived.extract(s))
@@ -149,7 +173,7 @@ private:
                         isBias ? std::vector<std::int64_t>{w->cols()} : std::vector<std::int64_t>{w->rows(), w->cols()},
                         {w->values().begin(), w->values().end()});
                 }
-        m_out.push_back({prefix + "empty_rows", {queries()}, trace.layer(l).emptyRows});
+        m_out.push_back({prefix + "empty_rows", {queries}, trace.layer(l).emptyRows});
     }
 
     // As it is in its file, in its type.
@@ -186,8 +210,13 @@ private:
         right.rules.reset();
         const SharedTrace rightTrace = headscope::trace(right, *m_trace.backend);
         const std::size_t first = m_out.size();
-        for (const LayerIndex l : m_layers)
-            addLayer(*rightTrace, l, "right.", true);
+        if (m_config.site)
+            for (const Site site : allSites)
+                for (const LayerIndex l : m_layers)
+                    addLayer(*atSite(*rightTrace, site), l, "right.", true);
+        else
+            for (const LayerIndex l : m_layers)
+                addLayer(*rightTrace, l, "right.", true);
         const std::size_t last = m_out.size();
         for (std::size_t i = first; i < last; ++i) {
             const NamedArray twin = m_out[i];
@@ -205,19 +234,22 @@ private:
     }
 
     void addTexts() {
-        if (m_options.hidden)
-            addMatrix("hidden", *m_trace.hidden);
+        if (m_options.hidden) {
+            addMatrix("hidden", *sites().back()->hidden);
+            if (m_config.site)
+                addMatrix("encoder.hidden", *sites().front()->hidden);
+        }
         if (m_options.logits)
             addMatrix("logits", logitsOf(m_trace));
         for (const bool isKey : {false, true}) {
-            const TokenSequence& tokens = isKey ? m_trace.scenario.keyTokens() : m_trace.scenario.query;
+            const TokenSequence& tokens = isKey ? source() : target();
             std::vector<std::string> pieces;
             for (const Token& t : tokens.tokens)
                 pieces.push_back(t.piece);
             m_out.push_back({isKey ? "tokens.key" : "tokens.query", {tokens.size()}, std::move(pieces)});
         }
         for (const bool isKey : {false, true}) {
-            const TokenSequence& tokens = isKey ? m_trace.scenario.keyTokens() : m_trace.scenario.query;
+            const TokenSequence& tokens = isKey ? source() : target();
             std::vector<std::int64_t> ids;
             for (const Token& t : tokens.tokens)
                 ids.push_back(t.id);
@@ -238,6 +270,7 @@ private:
     std::vector<LayerIndex> m_layers;
     std::vector<HeadIndex> m_heads;
     std::vector<Stage> m_stages;
+    std::vector<SharedTrace> m_sites; // of an encoder-decoder
     std::vector<NamedArray> m_out;
 };
 
@@ -258,8 +291,7 @@ std::vector<std::string> axisLabels(const AttentionTrace& trace, StageAxis axis,
 } // namespace
 
 void requireDumpable(const Scenario& scenario, const DumpOptions& options) {
-    const Transformer* model = scenario.model->transformer();
-    if (options.logits && (!model || !model->output))
+    if (options.logits && !scenario.model->outputLayer())
         throw InputError("--logits needs a model with an output layer; " + scenario.model->config().name + " has none");
     if (const CapturedAttention* captured = scenario.model->captured(); captured && (options.weights || options.hidden))
         throw InputError(std::string(options.weights ? "--weights" : "--hidden") + " needs a model; " + captured->file +

@@ -5,349 +5,34 @@
 //     "text": "..." or "ids": [...] or "x": MATRIX           the queries
 //     "pair": "..." or "pair_ids": [...]                     the second segment, or the keys in cross-attention;
 //     "y": MATRIX                                            these also as a matrix
+//     "target": "..." or "target_ids": [...]                 encoder-decoders; without it the model writes one
+//     "target_written": true                                 the model has written this one
 //     "mask": "causal+window:3" or a list of such and MATRIX
 //     "scale": "sqrt_dk", "none" or a number                 "temperature": a number or "inf"
 //     "rules": [names]                                       "interventions": [{"kind": "head_off", ...}]
-//     "edits": [{"tensor": "layers.0.W_Q", "cells": [[row, column, new value], ...]} or {"tensor": ..., "whole":
-//     MATRIX}] "view": {...}}
+//     "other_sites": {"encoder.self": {"mask": ..., "interventions": [...]}}   mask and interventions above are of
+//                                                            the view's site, these of the others
+//     "edits": [{"tensor": "layers.0.W_Q" or "decoder.layers.0.cross.W_Q", "cells": [[row, column, new value], ...]} or
+//     {"tensor": ..., "whole": MATRIX}] "view": {...}}
 //
 //    MATRIX: {"rows": n, "cols": m, "float32": base64 of little-endian floats, row-major}
 
 #include "core/exchange/scenario_file.h"
 
 #include "core/attention/head_stages.h"
-#include "core/exchange/atomic_file.h"
-#include "core/exchange/base64.h"
+#include "core/exchange/json_field.h"
+#include "core/exchange/scenario_names.h"
 #include "core/model/checkpoint.h"
-#include "core/model/mapped_file.h"
 #include "core/model/tensor_file.h"
 #include "core/tensor/number_text.h"
-#include "core/tensor/sha256.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
 #include <filesystem>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <ostream>
-#include <utility>
 
 namespace headscope {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr std::string_view formatName = "headscope";
-constexpr int formatVersion = 1;
-constexpr std::array<std::string_view, 3> combineNames{"none", "mean", "max"};
-constexpr std::array<std::string_view, 3> interventionNames{"head_off", "set_cell", "mask_cell"};
-
-bool isBuiltin(const std::string& name) {
-    return std::ranges::any_of(builtinModels(), [&](const BuiltinModel& m) { return m.name == name; });
-}
-
-// ---------------------------------------------------------------- writing
-
-// A float as the double that prints as the float's own shortest text; infinities as text.
-Json numberJson(float v) {
-    if (!std::isfinite(v))
-        return shortest(v);
-    return *parseFinite(shortest(v));
-}
-Json numberJson(double v) {
-    if (!std::isfinite(v))
-        return shortest(v);
-    return v;
-}
-
-Json matrixJson(const Matrix& m) {
-    return {{"rows", m.rows()}, {"cols", m.cols()}, {"float32", floatsToBase64(m.values())}};
-}
-
-// Nothing where the file is no longer there.
-std::string sumOf(const ModelSource& source) {
-    try {
-        return source.sha256.empty() ? checkpointSha256(source.name) : source.sha256;
-    } catch (const LoadError&) {
-        return {};
-    }
-}
-
-Json modelJson(const ModelSource& source) {
-    Json model;
-    if (!isBuiltin(source.name)) {
-        model["path"] = source.name;
-        if (const std::string sum = sumOf(source); !sum.empty())
-            model["sha256"] = sum;
-        if (source.heads)
-            model["heads"] = *source.heads;
-    } else {
-        model["name"] = source.name;
-    }
-    if (source.cross)
-        model["cross"] = true;
-    if (source.name == "toy") {
-        const ToyOptions& o = source.toy;
-        Json options{{"d_model", o.dModel}, {"heads", o.heads}};
-        for (const auto& [name, value] : {std::pair{"kv_heads", o.kvHeads}, {"d_k", o.dK}, {"d_v", o.dV}})
-            if (value)
-                options[name] = *value;
-        options["layers"] = o.layers;
-        options["seed"] = o.seed;
-        options["bias"] = o.bias;
-        options["position"] = positionName(o.position);
-        options["residual"] = o.residual;
-        model["options"] = options;
-    }
-    return model;
-}
-
-Json idsJson(const std::vector<std::int64_t>& ids) {
-    Json list = Json::array();
-    for (const std::int64_t id : ids)
-        list.push_back(id);
-    return list;
-}
-
-// The texts: what was typed, or ids, or the user's matrices.
-void addTexts(Json& json, const Scenario& s) {
-    if (s.model->captured()) // they are in its file
-        return;
-    const TokenSequence& query = s.query;
-    const bool typed = !query.source.empty();
-    if (s.x)
-        json["x"] = matrixJson(*s.x);
-    else if (typed)
-        json["text"] = query.source;
-    else
-        json["ids"] = idsJson(idsOfSegment(query, 0));
-
-    if (s.y)
-        json["y"] = matrixJson(*s.y);
-    else if (const auto second = s.secondText(); second && !second->empty())
-        json["pair"] = *second;
-    else if (s.key)
-        json["pair_ids"] = idsJson(idsOfSegment(*s.key, 0));
-    else if (const auto ids = idsOfSegment(query, 1); !typed && !ids.empty())
-        json["pair_ids"] = idsJson(ids);
-}
-
-Json maskJson(const Mask& mask) {
-    const auto isMatrix = [](const MaskPart& p) { return p.kind == MaskPart::Kind::Matrix; };
-    if (std::ranges::none_of(mask.parts, isMatrix))
-        return maskName(mask);
-    Json list = Json::array();
-    for (const MaskPart& part : mask.parts)
-        list.push_back(isMatrix(part) ? matrixJson(*part.additive) : Json(maskName(Mask{{part}})));
-    return list;
-}
-
-Json interventionJson(const Intervention& i) {
-    using enum Intervention::Kind;
-    Json json{{"kind", interventionNames[static_cast<std::size_t>(i.kind)]}};
-    if (i.kind != MaskCell)
-        json["layer"] = i.layer.value;
-    if (i.kind == HeadOff || (i.kind == SetCell && i.stage == Stage::Scores))
-        json["head"] = i.head.value;
-    if (i.kind == SetCell)
-        json["stage"] = stageInfo(i.stage).id;
-    if (i.kind != HeadOff) {
-        json["row"] = i.row;
-        json["col"] = i.col;
-        json["value"] = numberJson(i.value);
-    }
-    return json;
-}
-
-std::string tensorName(TensorId id) {
-    return "layers." + std::to_string(id.layer.value) + "." + std::string(weightName(id.kind));
-}
-
-Json editJson(const Scenario& s, TensorId id) {
-    const Matrix &now = *s.model->tensor(id), &before = *s.original->tensor(id);
-    Json cells = Json::array();
-    std::size_t length = 0;
-    for (int r = 0; r < now.rows(); ++r)
-        for (int c = 0; c < now.cols(); ++c)
-            // Not by ==: a zero that lost its sign is a change too.
-            if (std::bit_cast<std::uint32_t>(now(r, c)) != std::bit_cast<std::uint32_t>(before(r, c)) &&
-                length <= now.size() * 16 / 3) {
-                cells.push_back({r, c, numberJson(now(r, c))});
-                length += std::to_string(r).size() + std::to_string(c).size() + shortest(now(r, c)).size() + 8;
-            }
-    if (length <= now.size() * 16 / 3) // base64 takes 16 characters for 3 floats
-        return {{"tensor", tensorName(id)}, {"cells", cells}};
-    return {{"tensor", tensorName(id)}, {"whole", matrixJson(now)}};
-}
-
-Json viewJson(const View& v) {
-    Json heads = Json::array();
-    for (const HeadIndex h : v.heads)
-        heads.push_back(h.value);
-    Json json{{"figure", figureKindName(v.figure)},
-              {"layer", v.layer.value},
-              {"heads", heads},
-              {"stage", stageInfo(v.stage).id}};
-    if (v.cell)
-        json["cell"] = {v.cell->row, v.cell->col};
-    json["range"] = rangeName(v.range);
-    json["colors"] = colorMapName(v.colors);
-    json["curve"] = curveName(v.curve);
-    json["combine"] = combineNames[static_cast<std::size_t>(v.combine)];
-    json["threshold"] = numberJson(v.threshold);
-    if (v.topK)
-        json["top"] = *v.topK;
-    json["values"] = v.values;
-    return json;
-}
-
-// Objects and lists of lists are broken into lines, lists of plain values are not: a changed cell is one changed line.
-void print(std::string& out, const Json& json, int depth) {
-    const bool isFlat = json.is_array() && std::ranges::none_of(json, [](const Json& v) { return v.is_structured(); });
-    if (!json.is_structured() || json.empty() || isFlat) {
-        std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-        if (isFlat)
-            for (std::size_t at = 0; (at = text.find(',', at)) != std::string::npos && json[0].is_number(); at += 2)
-                text.replace(at, 1, ", ");
-        out += text;
-        return;
-    }
-    const std::string indent(static_cast<std::size_t>(2 * depth + 2), ' ');
-    out += json.is_object() ? '{' : '[';
-    const char* separator = "\n";
-    for (const auto& [key, value] : json.items()) {
-        out += separator + indent;
-        if (json.is_object())
-            out += Json(key).dump() + ": ";
-        print(out, value, depth + 1);
-        separator = ",\n";
-    }
-    out += "\n" + indent.substr(2) + (json.is_object() ? '}' : ']');
-}
-
-// ---------------------------------------------------------------- reading
-
-// One value of the document with its place in it, for messages. Every access checks what is there.
-class Field {
-public:
-    Field(const Json& json, std::string place, const std::string& file)
-        : m_json(&json), m_place(std::move(place)), m_file(&file) {}
-
-    LoadError wrong(const std::string& expected) const {
-        std::string found = m_json->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 120);
-        return {*m_file, m_place, expected, printable(found)};
-    }
-    LoadError wrong(const std::string& expected, const std::string& found) const {
-        return {*m_file, m_place, expected, found};
-    }
-    const Json& json() const { return *m_json; }
-    const std::string& file() const { return *m_file; }
-
-    bool has(const char* key) const { return m_json->is_object() && m_json->contains(key); }
-    Field at(const char* key) const {
-        if (!m_json->is_object())
-            throw wrong("an object");
-        if (!m_json->contains(key))
-            throw LoadError(*m_file, m_place, std::string("\"") + key + "\"", "none");
-        return {(*m_json)[key], m_place.empty() ? key : m_place + "." + key, *m_file};
-    }
-    std::vector<Field> list() const {
-        if (!m_json->is_array())
-            throw wrong("a list");
-        std::vector<Field> out;
-        for (std::size_t i = 0; i < m_json->size(); ++i)
-            out.emplace_back((*m_json)[i], m_place + "[" + std::to_string(i) + "]", *m_file);
-        return out;
-    }
-    // A key that nobody reads is a misspelt one.
-    void onlyKeys(std::initializer_list<std::string_view> known) const {
-        if (!m_json->is_object())
-            throw wrong("an object");
-        for (const auto& [key, value] : m_json->items())
-            if (std::ranges::find(known, key) == known.end())
-                throw LoadError(*m_file, m_place, "the names that this version knows", "\"" + printable(key) + "\"");
-    }
-    std::string text() const {
-        if (!m_json->is_string())
-            throw wrong("a text");
-        return m_json->get<std::string>();
-    }
-    bool flag() const {
-        if (!m_json->is_boolean())
-            throw wrong("true or false");
-        return m_json->get<bool>();
-    }
-    std::int64_t whole(std::int64_t least, std::int64_t most) const {
-        const std::string expected = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-        if (!m_json->is_number_integer())
-            throw wrong(expected);
-        if (m_json->is_number_unsigned() &&
-            m_json->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-            throw wrong(expected);
-        const auto value = m_json->get<std::int64_t>();
-        if (value < least || value > most)
-            throw wrong(expected);
-        return value;
-    }
-    int index(int count) const { return static_cast<int>(whole(0, std::max(0, count - 1))); }
-    int integer(int least = 0) const { return static_cast<int>(whole(least, std::numeric_limits<int>::max())); }
-    std::uint64_t seed() const {
-        if (!m_json->is_number_unsigned())
-            throw wrong("a whole number of 0 or more");
-        return m_json->get<std::uint64_t>();
-    }
-    double number() const {
-        if (!m_json->is_number() || !std::isfinite(m_json->get<double>()))
-            throw wrong("a number");
-        return m_json->get<double>();
-    }
-    float value() const { // what a float can hold
-        const double v = number();
-        if (std::abs(v) > std::numeric_limits<float>::max())
-            throw wrong("a number within the range of float32");
-        return static_cast<float>(v);
-    }
-    // One of a set of names, as what parse makes of it; parse gives an optional.
-    auto named(auto parse, const std::string& expected) const {
-        const auto value = parse(text());
-        if (!value)
-            throw wrong(expected);
-        return *value;
-    }
-    // What parse throws becomes an error of this place.
-    auto parsed(auto parse) const {
-        try {
-            return parse(text());
-        } catch (const LoadError&) {
-            throw;
-        } catch (const InputError& error) {
-            throw LoadError(*m_file, m_place, "", "", error.what());
-        }
-    }
-
-    SharedMatrix matrix() const {
-        onlyKeys({"rows", "cols", "float32"});
-        const std::int64_t most = std::numeric_limits<int>::max();
-        const std::int64_t rows = at("rows").whole(1, most), cols = at("cols").whole(1, most);
-        const auto floats = floatsFromBase64(at("float32").text());
-        if (!floats)
-            throw at("float32").wrong("base64 of float32 values", "something else");
-        if (static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols) != floats->size())
-            throw at("float32").wrong(std::to_string(rows) + " x " + std::to_string(cols) + " values",
-                                      std::to_string(floats->size()));
-        Matrix out(static_cast<int>(rows), static_cast<int>(cols));
-        std::ranges::copy(*floats, out.data());
-        return share(std::move(out));
-    }
-
-private:
-    const Json* m_json;
-    std::string m_place; // "edits[0].cells[3]"
-    const std::string* m_file;
-};
+using Json = Field::Json;
 
 ModelSource readModel(const Field& model, const std::string& baseFolder) {
     ModelSource source;
@@ -456,13 +141,21 @@ Intervention readIntervention(const Field& json) {
     return out;
 }
 
-TensorId readTensorName(const Field& field, const Model& model) {
+// The tensor, and the model seen from the site that it belongs to.
+std::pair<SharedModel, TensorId> readTensorName(const Field& field, const SharedModel& model) {
     const std::string name = field.text();
-    for (int l = 0; l < model.config().layers; ++l)
-        for (const WeightKind kind : allWeightKinds)
-            if (const TensorId id{LayerIndex{l}, kind}; model.tensor(id) && tensorName(id) == name)
-                return id;
-    throw field.wrong("a tensor of the model, such as layers.0.W_Q, or X or Y");
+    std::vector<SharedModel> sites{model};
+    if (model->config().site) {
+        sites.clear();
+        for (const Site site : allSites)
+            sites.push_back(model->atSite(site));
+    }
+    for (const SharedModel& site : sites)
+        for (int l = 0; l < site->config().layers; ++l)
+            for (const WeightKind kind : allWeightKinds)
+                if (const TensorId id{LayerIndex{l}, kind}; site->tensor(id) && tensorName(site->config(), id) == name)
+                    return {site, id};
+    throw field.wrong("a tensor of the model, such as " + tensorName(model->config(), {}) + ", or X or Y");
 }
 
 // Cells of X, or of Y in cross-attention, are set in layer 0.
@@ -485,8 +178,10 @@ void readEmbeddingEdit(const Field& edit, Scenario& s) {
     }
 }
 
-SharedModel readEdit(const Field& edit, const Model& model) {
-    const TensorId id = readTensorName(edit.at("tensor"), model);
+// The edited model, seen from the site that the edit belongs to.
+SharedModel readEdit(const Field& edit, const SharedModel& edited) {
+    const auto [site, id] = readTensorName(edit.at("tensor"), edited);
+    const Model& model = *site;
     const Matrix& before = *model.tensor(id);
     if (edit.has("whole") == edit.has("cells"))
         throw edit.wrong("either \"cells\" or \"whole\"", edit.has("whole") ? "both" : "none");
@@ -510,9 +205,52 @@ SharedModel readEdit(const Field& edit, const Model& model) {
     return model.withTensor(id, share(std::move(changed)));
 }
 
+SharedModel seenFrom(std::optional<Site> site, const SharedModel& model) {
+    return site ? model->atSite(*site) : model;
+}
+
+std::vector<Intervention> readInterventions(const Field& json) {
+    std::vector<Intervention> out;
+    for (const Field& intervention : json.list())
+        out.push_back(readIntervention(intervention));
+    return out;
+}
+
+// The changes of the sites that are not looked at.
+void readOtherSites(const Field& json, Scenario& s) {
+    const auto here = s.model->config().site;
+    if (!here)
+        throw json.wrong("no such entry for a model with one site");
+    json.onlyKeys({siteName(Site::EncoderSelf), siteName(Site::DecoderSelf), siteName(Site::DecoderCross)});
+    for (const Site site : allSites) {
+        const std::string name(siteName(site));
+        if (!json.has(name.c_str()))
+            continue;
+        const Field changes = json.at(name.c_str());
+        if (site == *here)
+            throw changes.wrong("the sites that the view does not show", "the one that it shows");
+        changes.onlyKeys({"mask", "interventions"});
+        SiteChanges& to = s.otherSites[static_cast<std::size_t>(site)];
+        if (changes.has("mask"))
+            to.mask = readMask(changes.at("mask"));
+        if (changes.has("interventions"))
+            to.interventions = readInterventions(changes.at("interventions"));
+    }
+}
+
+// The site that the view shows; nothing where the model has only one.
+std::optional<Site> readSite(const Field& root, const Scenario& s) {
+    if (!root.has("view") || !root.at("view").has("site"))
+        return s.model->config().site;
+    const Field site = root.at("view").at("site");
+    if (!s.model->config().site)
+        throw site.wrong("no site: the model has only one");
+    return site.named(siteFromName, "encoder.self, decoder.self or decoder.cross");
+}
+
 View readView(const Field& json, const Scenario& s) {
-    json.onlyKeys({"figure", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine", "threshold",
-                   "top", "values"});
+    json.onlyKeys({"figure", "site", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine",
+                   "threshold", "top", "values"});
     const ModelConfig& c = s.model->config();
     View view;
     if (json.has("figure"))
@@ -579,6 +317,10 @@ Scenario readTexts(const Field& root, ModelSource source) {
         request.pair = root.at("pair").text();
     if (root.has("pair_ids"))
         request.pairIds = readIds(root.at("pair_ids"));
+    if (root.has("target"))
+        request.target = root.at("target").text();
+    if (root.has("target_ids"))
+        request.targetIds = readIds(root.at("target_ids"));
     if (isFile && request.text && !request.x && !std::filesystem::is_directory(request.source.name)) {
         const auto file = openTensorFile(request.source.name);
         if (file->find("X") != nullptr || (file->find("Y") != nullptr && request.pair)) {
@@ -588,21 +330,33 @@ Scenario readTexts(const Field& root, ModelSource source) {
                              pair ? std::optional<std::string_view>(*pair) : std::nullopt);
         }
     }
-    return makeScenario(std::move(request));
+    Scenario s = makeScenario(std::move(request));
+    if (root.has("target_written") && root.at("target_written").flag() && s.texts &&
+        s.texts->author == SiteTexts::Author::User) {
+        s.texts->author = SiteTexts::Author::Model;
+        if (s.texts->target.source.empty())
+            s.texts->target.source = s.model->tokenizer().textOf(idsOfSegment(s.texts->target, 0));
+        s = atSite(s, *s.model->config().site);
+    }
+    return s;
 }
 
 Document readDocument(const Field& root, const std::string& baseFolder) {
-    if (!root.json().is_object() || !root.has("format") || root.json()["format"] != formatName)
+    if (!root.json().is_object() || !root.has("format") || root.json()["format"] != scenarioFormat)
         throw LoadError(root.file(), "", "a Headscope scenario (\"format\": \"headscope\")", "another JSON file");
     const std::int64_t version = root.at("version").whole(1, std::numeric_limits<int>::max());
-    if (version != formatVersion)
-        throw root.at("version").wrong(std::to_string(formatVersion),
+    if (version != scenarioVersion)
+        throw root.at("version").wrong(std::to_string(scenarioVersion),
                                        std::to_string(version) + ", which a newer Headscope wrote");
-    root.onlyKeys({"format", "version", "model", "text", "ids", "x", "pair", "pair_ids", "y", "mask", "scale",
-                   "temperature", "rules", "interventions", "edits", "view"});
+    root.onlyKeys({"format",     "version",        "model",       "text",  "ids",
+                   "x",          "pair",           "pair_ids",    "y",     "target",
+                   "target_ids", "target_written", "mask",        "scale", "temperature",
+                   "rules",      "interventions",  "other_sites", "edits", "view"});
     Document document;
     Scenario& s = document.scenario;
     s = readTexts(root, readModel(root.at("model"), baseFolder));
+    if (const auto site = readSite(root, s))
+        s = atSite(s, *site);
     if (root.has("mask"))
         s.mask = readMask(root.at("mask"));
     if (root.has("scale")) {
@@ -622,15 +376,16 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
         for (const Field& rule : root.at("rules").list())
             s.rules = with(s.rules, rule.named(ruleFromName, "one of " + ruleNames()));
     if (root.has("interventions"))
-        for (const Field& intervention : root.at("interventions").list())
-            s.interventions.push_back(readIntervention(intervention));
+        s.interventions = readInterventions(root.at("interventions"));
+    if (root.has("other_sites"))
+        readOtherSites(root.at("other_sites"), s);
     if (root.has("edits"))
         for (const Field& edit : root.at("edits").list()) {
             edit.onlyKeys({"tensor", "cells", "whole"});
             if (const std::string name = edit.at("tensor").text(); name == "X" || name == "Y")
                 readEmbeddingEdit(edit, s);
             else
-                s.model = readEdit(edit, *s.model);
+                s.model = seenFrom(s.model->config().site, readEdit(edit, s.model));
         }
     validate(s);
     if (root.has("view"))
@@ -639,32 +394,6 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
 }
 
 } // namespace
-
-std::string writeScenario(const Document& document) {
-    const Scenario& s = document.scenario;
-    Json json;
-    json["format"] = formatName;
-    json["version"] = formatVersion;
-    json["model"] = modelJson(s.source);
-    addTexts(json, s);
-    json["mask"] = maskJson(s.mask);
-    json["scale"] = s.scale.kind == Scale::Kind::Number ? numberJson(s.scale.number) : Json(scaleName(s.scale));
-    json["temperature"] = numberJson(s.temperature);
-    json["rules"] = Json::array();
-    for (const RuleInfo& rule : ruleTable())
-        if (has(s.rules, rule.rule))
-            json["rules"].push_back(rule.name);
-    json["interventions"] = Json::array();
-    for (const Intervention& i : s.interventions)
-        json["interventions"].push_back(interventionJson(i));
-    json["edits"] = Json::array();
-    for (const TensorId id : editedTensors(s))
-        json["edits"].push_back(editJson(s, id));
-    json["view"] = viewJson(document.view);
-    std::string text;
-    print(text, json, 0);
-    return text + "\n";
-}
 
 Document readScenario(std::string_view text, const std::string& name, const std::string& baseFolder) {
     if (text.starts_with("\xEF\xBB\xBF")) // a byte order mark that some editor left
@@ -689,23 +418,6 @@ Document readScenario(std::string_view text, const std::string& name, const std:
     } catch (const InputError& error) { // what does not fit together, found by the checks that everybody's input passes
         throw LoadError(name, "", "", "", error.what());
     }
-}
-
-void saveScenario(const Document& document, const std::string& path) {
-    namespace fs = std::filesystem;
-    Document portable = document;
-    ModelSource& source = portable.scenario.source;
-    if (!isBuiltin(source.name)) {
-        // Below the scenario's folder: relative, so that the folder can move. Elsewhere: absolute, so that the scenario
-        // can.
-        const fs::path model = fs::absolute(source.name).lexically_normal();
-        const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
-        const fs::path relative = model.lexically_relative(folder);
-        source.sha256 = sumOf(source);
-        source.name = (relative.empty() || *relative.begin() == ".." ? model : relative).generic_string();
-    }
-    const std::string text = writeScenario(portable);
-    writeFileAtomically(path, [&](std::ostream& out) { out << text; });
 }
 
 Document openScenario(const std::string& path) {

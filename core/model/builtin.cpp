@@ -19,6 +19,7 @@ const std::vector<BuiltinModel>& builtinModels() {
     static const std::vector<BuiltinModel> models{
         {"mini", "a trained sentence encoder, all-MiniLM-L6-v2 (6 layers of 12 heads, up to 512 tokens)"},
         {"story", "a small trained decoder (3 layers of 4 heads): causal attention, names and pronouns, next tokens"},
+        {"translate", "a small trained English-French encoder-decoder (2 + 2 layers of 4 heads): cross-attention"},
         {"patterns", "seven heads built by formula, each doing exactly what its name says (1 layer, up to 512 tokens)"},
         {"toy", "projections drawn from a seed, any d_model, heads, kv-heads, d_k, d_v and layers"},
         {"worked-example",
@@ -26,19 +27,21 @@ const std::vector<BuiltinModel>& builtinModels() {
     return models;
 }
 
-OpenedModel openModel(ModelSource source) {
+OpenedModel openModel(ModelSource source, const OpenHooks& hooks) {
     if (source.name == "toy") {
         SharedModel toy = makeToy(source.toy, source.cross);
-        return {std::move(source), std::move(toy), nullptr, nullptr};
+        return {std::move(source), std::move(toy), nullptr, nullptr, {}};
     }
     if (source.name == "patterns")
-        return {std::move(source), makePatterns(), nullptr, nullptr};
+        return {std::move(source), makePatterns(), nullptr, nullptr, {}};
     if (source.name == "worked-example")
-        return {std::move(source), makeWorkedExample(), nullptr, nullptr};
+        return {std::move(source), makeWorkedExample(), nullptr, nullptr, {}};
     if (source.name == "mini")
-        return {std::move(source), embeddedMini(), nullptr, nullptr};
+        return {std::move(source), embeddedMini(), nullptr, nullptr, {}};
     if (source.name == "story")
-        return {std::move(source), embeddedStory(), nullptr, nullptr};
+        return {std::move(source), embeddedStory(), nullptr, nullptr, {}};
+    if (source.name == "translate")
+        return {std::move(source), embeddedTranslate(), nullptr, nullptr, {}};
     if (source.name.find_first_of("/.") == std::string::npos) {
         std::string names;
         for (const BuiltinModel& m : builtinModels())
@@ -48,11 +51,11 @@ OpenedModel openModel(ModelSource source) {
     }
     if (std::filesystem::is_directory(source.name)) {
         source.name = hubSnapshot(source.name);
-        return openFolder(std::move(source));
+        return openFolder(std::move(source), hooks);
     }
     const auto file = openTensorFile(source.name);
     if (const auto gguf = std::dynamic_pointer_cast<const GgufFile>(file))
-        return openGguf(std::move(source), *gguf);
+        return openGguf(std::move(source), *gguf, hooks);
     if (holdsCapturedAttention(*file))
         return openCapturedAttention(std::move(source), *file);
     try {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/model/model.h"
+#include "core/model/watched_tensors.h"
 
 #include <cstdint>
 
@@ -64,9 +65,10 @@ struct ModelSource {
 struct OpenedModel {
     ModelSource source;
     SharedModel model;
-    SharedMatrix x, y; // null unless the file has them
+    SharedMatrix x, y;               // null unless the file has them
+    std::vector<std::string> unread; // tensors of a checkpoint that its family does not use
 };
-// Throws InputError (unknown name, sizes) or LoadError (file).
-OpenedModel openModel(ModelSource source);
+// Throws InputError (unknown name, sizes), LoadError (file), or Cancelled when the hooks' stop is requested.
+OpenedModel openModel(ModelSource source, const OpenHooks& hooks = {});
 
 } // namespace headscope

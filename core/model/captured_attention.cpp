@@ -350,7 +350,7 @@ std::string placeText(LayerIndex layer, std::size_t head, int row) {
 }
 
 // What a reader of the weights has to know, and whether the keys after a query are never attended to.
-void lookAtWeights(CapturedAttention& captured, ModelConfig& config) {
+void lookAtWeights(CapturedAttention& captured, ModelConfig& config, bool fileIsBare) {
     std::int64_t rows = 0, off = 0, negative = 0;
     std::string first;
     bool lower = !captured.key;
@@ -375,6 +375,9 @@ void lookAtWeights(CapturedAttention& captured, ModelConfig& config) {
     if (off > 0)
         captured.remarks.push_back(captured.file + ": " + std::to_string(off) + " of " + std::to_string(rows) +
                                    " rows do not sum to 1, the first " + first + "; they are shown as they are");
+    if (negative > 0 && fileIsBare) // a lone array could be anything
+        throw LoadError(captured.file, "", "attention weights of 0 or more",
+                        std::to_string(negative) + " numbers below 0", "a matrix X belongs to --x");
     if (negative > 0)
         captured.remarks.push_back(captured.file + ": " + std::to_string(negative) +
                                    " weights are below 0, which no softmax gives");
@@ -481,14 +484,16 @@ OpenedModel openCapturedAttention(ModelSource source, const TensorFile& file) {
     if (const TensorEntry* chosen = file.find("heads"); chosen && chosen->count == layout.config.heads)
         for (const double h : file.readDoubles(*chosen))
             layout.config.headNames.push_back("(H" + std::to_string(static_cast<std::int64_t>(h)) + " of the model)");
-    lookAtWeights(*captured, layout.config);
+    lookAtWeights(*captured, layout.config, file.format() == "npy");
 
     std::vector<LayerWeights> none(static_cast<std::size_t>(layout.config.layers));
     auto tokenizer = std::make_shared<CapturedTokenizer>(captured->file);
     return {std::move(source),
             std::make_shared<const Model>(std::move(layout.config), std::move(none), std::move(tokenizer),
                                           std::make_shared<NoEmbedder>(), nullptr, std::move(captured)),
-            nullptr, nullptr};
+            nullptr,
+            nullptr,
+            {}};
 }
 
 } // namespace headscope

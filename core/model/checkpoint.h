@@ -17,10 +17,15 @@ struct CheckpointConfig {
     bool gguf = false;
     std::map<std::string, double> numbers;      // "layers", "d_model", "heads", "kv_heads", "head_dim", ...
     std::map<std::string, std::string> strings; // "activation"
+    std::vector<std::int64_t> neverWritten;     // ids that a decoder does not write
     std::vector<double>
         ropeFrequencyFactors; // rope scaling per pair, from rope_scaling or a rope_freqs tensor; empty: none
 };
 CheckpointConfig parseConfigJson(std::string_view json, const std::string& file); // throws LoadError
+
+// What config.json left out of how a target begins and ends, from generation_config.json; one that is no JSON says
+// nothing.
+void readGenerationJson(std::string_view json, CheckpointConfig& config);
 
 // The model from its tensors. Throws LoadError naming the tensor, expected and found shape, or the family that is
 // unknown.
@@ -46,7 +51,7 @@ std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file);
 std::string checkpointSha256(const std::string& path);
 
 // source.name: a folder with config.json, or a GGUF file that `gguf` has read. Throws LoadError.
-OpenedModel openFolder(ModelSource source);
-OpenedModel openGguf(ModelSource source, const GgufFile& gguf);
+OpenedModel openFolder(ModelSource source, const OpenHooks& hooks = {});
+OpenedModel openGguf(ModelSource source, const GgufFile& gguf, const OpenHooks& hooks = {});
 
 } // namespace headscope

@@ -1,7 +1,7 @@
 // Where a checkpoint's parts are: in a hub folder (config.json, tokenizer, tensors in one file or in several with an
 // index), or all in one GGUF file.
 #include "core/model/checkpoint.h"
-
+#include "core/model/encoder_decoder.h"
 #include "core/tensor/sha256.h"
 #include "core/text/gguf_vocabulary.h"
 #include "core/text/ids_tokenizer.h"
@@ -113,11 +113,14 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder) {
     if (fs::exists(single))
         return openTensorFile(single.string());
     if (!fs::exists(index)) {
-        for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "model.onnx"})
+        for (const auto& [other, how] : {std::pair{"pytorch_model.bin", "FOLDER"},
+                                         {"pytorch_model.bin.index.json", "FOLDER"},
+                                         {"tf_model.h5", "FOLDER, from_tf=True"},
+                                         {"model.onnx", "the name of the model that it was made of"}})
             if (fs::exists(fs::path(folder) / other))
                 throw LoadError(folder, "", "model.safetensors", other,
-                                "convert it in Python: m = transformers.AutoModel.from_pretrained(FOLDER); "
-                                "m.save_pretrained(FOLDER, safe_serialization=True)");
+                                std::string("convert it in Python: m = transformers.AutoModel.from_pretrained(") + how +
+                                    "); m.save_pretrained(FOLDER, safe_serialization=True)");
         throw LoadError(folder, "", "model.safetensors or model.safetensors.index.json", "neither");
     }
     const std::map<std::string, std::string> map = readIndex(index);
@@ -159,7 +162,12 @@ CheckpointConfig openFolderConfig(const std::string& folder) {
     if (!fs::exists(path))
         throw LoadError(folder, "config.json", "the model's sizes in this file", "no such file",
                         "copy it from where the model comes from");
-    return parseConfigJson(readText(path), path.string());
+    CheckpointConfig config = parseConfigJson(readText(path), path.string());
+    // How a target begins and ends may stand in a file of its own; config.json comes first.
+    const fs::path generation = fs::path(folder) / "generation_config.json";
+    if (isEncoderDecoder(config) && fs::exists(generation))
+        readGenerationJson(readText(generation), config);
+    return config;
 }
 
 CheckpointConfig configOfGguf(const GgufFile& file) {
@@ -233,23 +241,29 @@ static void requireModelMemory(const TensorFile& tensors) {
     requireFreeMemory((all + 2 * largest) * sizeof(float), tensors.path(), "");
 }
 
-OpenedModel openFolder(ModelSource source) {
+OpenedModel openFolder(ModelSource source, const OpenHooks& hooks) {
     const std::string& folder = source.name;
     const CheckpointConfig config = openFolderConfig(folder);
     const auto tensors = openFolderTensors(folder);
     requireModelMemory(*tensors);
-    SharedModel model = buildModel(
-        config, *tensors, hasTokenizer(folder) ? loadTokenizer(folder) : makeIdsTokenizer(folder), folderName(folder));
-    return {std::move(source), std::move(model), nullptr, nullptr};
+    const WatchedTensors watched(*tensors, hooks);
+    const auto tokenizer = [&](bool target) {
+        return hasTokenizer(folder) ? loadTokenizer(folder, {.target = target}) : makeIdsTokenizer(folder);
+    };
+    SharedModel model = isEncoderDecoder(config) ? buildEncoderDecoder(config, watched, tokenizer(false),
+                                                                       tokenizer(true), folderName(folder))
+                                                 : buildModel(config, watched, tokenizer(false), folderName(folder));
+    return {std::move(source), std::move(model), nullptr, nullptr, watched.unread()};
 }
 
-OpenedModel openGguf(ModelSource source, const GgufFile& gguf) {
+OpenedModel openGguf(ModelSource source, const GgufFile& gguf, const OpenHooks& hooks) {
     requireModelMemory(gguf);
+    const WatchedTensors watched(gguf, hooks);
     const bool hasVocabulary = gguf.text("tokenizer.ggml.model").has_value();
     SharedModel model =
-        buildModel(configOfGguf(gguf), gguf, hasVocabulary ? tokenizerOfGguf(gguf) : makeIdsTokenizer(source.name),
+        buildModel(configOfGguf(gguf), watched, hasVocabulary ? tokenizerOfGguf(gguf) : makeIdsTokenizer(source.name),
                    fs::path(source.name).filename().string());
-    return {std::move(source), std::move(model), nullptr, nullptr};
+    return {std::move(source), std::move(model), nullptr, nullptr, watched.unread()};
 }
 
 // Of a file, summed once as long as it stays as it is: a checkpoint takes seconds.

@@ -7,7 +7,8 @@
 namespace headscope {
 
 // Opened at the first call, then shared. Never fails: the files are part of the build and tested.
-SharedModel embeddedMini();  // all-MiniLM-L6-v2, Apache-2.0, GGUF Q8_0
-SharedModel embeddedStory(); // made for Headscope
+SharedModel embeddedMini();      // all-MiniLM-L6-v2, Apache-2.0, GGUF Q8_0
+SharedModel embeddedStory();     // made for Headscope
+SharedModel embeddedTranslate(); // made for Headscope, an encoder-decoder
 
 } // namespace headscope

@@ -44,6 +44,7 @@ FamilyNames roberta() {
     n.outputNorm = "lm_head.layer_norm";
     n.outputBias = "lm_head.bias";
     n.positionOffset = 2;
+    n.paddingHasNoPosition = true;
     return n;
 }
 
@@ -104,6 +105,7 @@ FamilyNames gptNeox() {
     n.family = "gpt_neox";
     n.prefixes = {"gpt_neox.", ""};
     n.token = "embed_in";
+    n.otherPosition = Position::Rope;
     n.packing = QkvPacking::PerHead;
     n.q = "layers.{L}.attention.query_key_value";
     n.o = "layers.{L}.attention.dense";
@@ -125,6 +127,7 @@ FamilyNames llamaLike(std::string_view family) {
     n.family = family;
     n.prefixes = {"model.", ""};
     n.token = "embed_tokens";
+    n.otherPosition = Position::Rope;
     n.q = "layers.{L}.self_attn.q_proj";
     n.k = "layers.{L}.self_attn.k_proj";
     n.v = "layers.{L}.self_attn.v_proj";
@@ -185,11 +188,118 @@ FamilyNames ggufDecoder(std::string_view family) {
     }
     n.gate = "blk.{L}.ffn_gate";
     n.norm = Norm::Rms;
+    n.otherPosition = Position::Rope;
     n.ropeInterleaved = family == "llama"; // the converter permutes q and k rows of this architecture only
     return n;
 }
 
+// BART and Marian share names; Marian computes its positions.
+EncoderDecoderNames bartLike(std::string_view family) {
+    FamilyNames e{};
+    e.family = family;
+    e.prefixes = {"model.", ""};
+    e.token = "shared";
+    e.block = BlockForm::PostNorm;
+    e.norm = Norm::Layer;
+    FamilyNames d = e;
+    e.tokenElsewhere = {"encoder.embed_tokens", "decoder.embed_tokens"};
+    d.tokenElsewhere = {"decoder.embed_tokens", "encoder.embed_tokens"};
+    e.position = "encoder.embed_positions";
+    d.position = "decoder.embed_positions";
+    if (family == "marian") {
+        e.otherPosition = d.otherPosition = Position::Sinusoidal;
+        d.token = "decoder.embed_tokens"; // two vocabularies, or one
+        d.tokenElsewhere = {"shared", "encoder.embed_tokens"};
+        e.token = "encoder.embed_tokens";
+        e.tokenElsewhere = {"shared", "decoder.embed_tokens"};
+    } else {
+        e.positionOffset = d.positionOffset = 2;
+        e.embeddingNorm = "encoder.layernorm_embedding";
+        d.embeddingNorm = "decoder.layernorm_embedding";
+    }
+    e.q = "encoder.layers.{L}.self_attn.q_proj";
+    e.k = "encoder.layers.{L}.self_attn.k_proj";
+    e.v = "encoder.layers.{L}.self_attn.v_proj";
+    e.o = "encoder.layers.{L}.self_attn.out_proj";
+    e.norm1 = "encoder.layers.{L}.self_attn_layer_norm";
+    e.up = "encoder.layers.{L}.fc1";
+    e.down = "encoder.layers.{L}.fc2";
+    e.norm2 = "encoder.layers.{L}.final_layer_norm";
+    d.output = {"lm_head"};
+    d.outputBias = "final_logits_bias";
+    FamilyNames cross = d;
+    d.causal = true;
+    d.q = "decoder.layers.{L}.self_attn.q_proj";
+    d.k = "decoder.layers.{L}.self_attn.k_proj";
+    d.v = "decoder.layers.{L}.self_attn.v_proj";
+    d.o = "decoder.layers.{L}.self_attn.out_proj";
+    d.norm1 = "decoder.layers.{L}.self_attn_layer_norm";
+    cross.q = "decoder.layers.{L}.encoder_attn.q_proj";
+    cross.k = "decoder.layers.{L}.encoder_attn.k_proj";
+    cross.v = "decoder.layers.{L}.encoder_attn.v_proj";
+    cross.o = "decoder.layers.{L}.encoder_attn.out_proj";
+    cross.norm1 = "decoder.layers.{L}.encoder_attn_layer_norm";
+    cross.up = "decoder.layers.{L}.fc1";
+    cross.down = "decoder.layers.{L}.fc2";
+    cross.norm2 = "decoder.layers.{L}.final_layer_norm";
+    return {e, d, cross};
+}
+
+EncoderDecoderNames t5(bool gated) {
+    FamilyNames e{};
+    e.family = "t5";
+    e.prefixes = {""};
+    e.token = "shared";
+    e.tokenElsewhere = {"encoder.embed_tokens", "decoder.embed_tokens"};
+    e.block = BlockForm::PreNorm;
+    e.norm = Norm::Rms;
+    e.scaledByDk = false;
+    FamilyNames d = e;
+    e.otherPosition = Position::Relative;
+    e.relativeBias = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias";
+    e.q = "encoder.block.{L}.layer.0.SelfAttention.q";
+    e.k = "encoder.block.{L}.layer.0.SelfAttention.k";
+    e.v = "encoder.block.{L}.layer.0.SelfAttention.v";
+    e.o = "encoder.block.{L}.layer.0.SelfAttention.o";
+    e.norm1 = "encoder.block.{L}.layer.0.layer_norm";
+    e.up = gated ? "encoder.block.{L}.layer.1.DenseReluDense.wi_1" : "encoder.block.{L}.layer.1.DenseReluDense.wi";
+    e.gate = gated ? "encoder.block.{L}.layer.1.DenseReluDense.wi_0" : "";
+    e.down = "encoder.block.{L}.layer.1.DenseReluDense.wo";
+    e.norm2 = "encoder.block.{L}.layer.1.layer_norm";
+    e.finalNorm = "encoder.final_layer_norm";
+    d.output = {"lm_head"};
+    d.scaledWhenTied = true;
+    FamilyNames cross = d;
+    d.causal = true;
+    d.otherPosition = Position::Relative;
+    d.relativeBias = "decoder.block.0.layer.0.SelfAttention.relative_attention_bias";
+    d.q = "decoder.block.{L}.layer.0.SelfAttention.q";
+    d.k = "decoder.block.{L}.layer.0.SelfAttention.k";
+    d.v = "decoder.block.{L}.layer.0.SelfAttention.v";
+    d.o = "decoder.block.{L}.layer.0.SelfAttention.o";
+    d.norm1 = "decoder.block.{L}.layer.0.layer_norm";
+    cross.q = "decoder.block.{L}.layer.1.EncDecAttention.q";
+    cross.k = "decoder.block.{L}.layer.1.EncDecAttention.k";
+    cross.v = "decoder.block.{L}.layer.1.EncDecAttention.v";
+    cross.o = "decoder.block.{L}.layer.1.EncDecAttention.o";
+    cross.norm1 = "decoder.block.{L}.layer.1.layer_norm";
+    cross.up = gated ? "decoder.block.{L}.layer.2.DenseReluDense.wi_1" : "decoder.block.{L}.layer.2.DenseReluDense.wi";
+    cross.gate = gated ? "decoder.block.{L}.layer.2.DenseReluDense.wi_0" : "";
+    cross.down = "decoder.block.{L}.layer.2.DenseReluDense.wo";
+    cross.norm2 = "decoder.block.{L}.layer.2.layer_norm";
+    cross.finalNorm = "decoder.final_layer_norm";
+    return {e, d, cross};
+}
+
 } // namespace
+
+std::optional<EncoderDecoderNames> encoderDecoderNames(std::string_view modelType, bool gated) {
+    if (modelType == "bart" || modelType == "marian")
+        return bartLike(modelType);
+    if (modelType == "t5" || modelType == "mt5")
+        return t5(gated);
+    return std::nullopt;
+}
 
 std::span<const FamilyNames> familyTable() {
     static const std::vector<FamilyNames> table{bert(),
@@ -223,7 +333,7 @@ std::string familyList() {
     std::string list;
     for (const std::string_view name : names)
         list += (list.empty() ? "" : ", ") + std::string(name);
-    return list;
+    return list + ", bart, marian, t5, mt5";
 }
 
 } // namespace headscope

@@ -23,6 +23,9 @@ struct FamilyNames {
     bool gguf;                              // names inside a GGUF file
     std::vector<std::string_view> prefixes; // of all names; the first one under which the token table exists
     std::string_view token, position, segment, embeddingNorm, embeddingProjection;
+    std::vector<std::string_view> tokenElsewhere; // other names of the token table
+    Position otherPosition;                       // what there is without a position table
+    std::string_view relativeBias;                // (buckets, h)
     QkvPacking packing;
     std::string_view q, k, v, o; // q is the packed one
     std::string_view norm1, norm2;
@@ -31,15 +34,25 @@ struct FamilyNames {
     std::vector<std::string_view> output; // the output layer's rows (no prefix); else the token table where it is tied
     std::string_view outputDense, outputNorm, outputBias; // a masked-LM head's (no prefix)
     bool storedAsApplied;                                 // (in, out), GPT-2; all others keep (out, in)
-    bool ropeInterleaved; // q and k rows in interleaved pairs: put into half-split order when read
+    bool scaledByDk = true;
+    bool scaledWhenTied = false; // hidden states times 1/sqrt(d_model) before a tied output layer
+    bool ropeInterleaved;        // q and k rows in interleaved pairs: put into half-split order when read
     BlockForm block;
     Norm norm;
     bool causal;
-    int positionOffset; // rows of the position table before position 0 (RoBERTa: padding_idx + 1)
+    bool paddingHasNoPosition; // padding tokens keep the row before position 0 and do not count (RoBERTa)
+    int positionOffset;        // rows of the position table before position 0 (RoBERTa: padding_idx + 1)
 };
+
+// The three stacks of an encoder-decoder.
+struct EncoderDecoderNames {
+    FamilyNames encoder, decoder, cross; // cross has the decoder's MLPs
+};
+// gated: with two matrices in front of the activation (later T5). Empty: no such family.
+std::optional<EncoderDecoderNames> encoderDecoderNames(std::string_view modelType, bool gated);
 
 std::span<const FamilyNames> familyTable();
 const FamilyNames* familyOf(std::string_view modelType, bool gguf); // null: not known
-std::string familyList();                                           // for messages
+std::string familyList();                                           // with the encoder-decoders, for messages
 
 } // namespace headscope

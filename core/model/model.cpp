@@ -9,7 +9,8 @@ namespace headscope {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> positionNames{"none", "sinusoidal", "learned", "rope", "alibi"};
+constexpr std::array<std::string_view, 6> positionNames{"none", "sinusoidal", "learned", "rope", "alibi", "relative"};
+constexpr std::array<std::string_view, 3> siteNames{"encoder.self", "decoder.self", "decoder.cross"};
 constexpr std::array<std::string_view, 8> weightNames{"W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O"};
 
 // The tensor of each kind, by member: the one list that withTensor, tensor and the checks share.
@@ -55,9 +56,20 @@ std::string_view positionName(Position p) {
 
 std::optional<Position> positionFromName(std::string_view name) {
     const auto it = std::ranges::find(positionNames, name);
-    if (it == positionNames.end())
+    if (it == positionNames.end() || name == positionName(Position::Relative))
         return std::nullopt;
     return static_cast<Position>(it - positionNames.begin());
+}
+
+std::string_view siteName(Site site) {
+    return siteNames[static_cast<std::size_t>(site)];
+}
+
+std::optional<Site> siteFromName(std::string_view name) {
+    const auto it = std::ranges::find(siteNames, name);
+    if (it == siteNames.end())
+        return std::nullopt;
+    return static_cast<Site>(it - siteNames.begin());
 }
 
 std::string_view weightName(WeightKind kind) {
@@ -123,6 +135,13 @@ const SharedMatrix& Model::tensor(TensorId id) const {
 
 SharedModel Model::withTensor(TensorId id, SharedMatrix value) const {
     assert(value && tensor(id) && value->rows() == tensor(id)->rows() && value->cols() == tensor(id)->cols());
+    if (const auto sites = m_sites.lock()) {
+        std::array<Model, 3> models = sites->models;
+        const auto here = static_cast<std::size_t>(*m_config.site);
+        models[here].m_sites.reset(); // one of the three, without the others
+        models[here] = *models[here].withTensor(id, std::move(value));
+        return joined(std::move(models), sites->rules)->atSite(*m_config.site);
+    }
     auto edited = std::make_shared<Model>(*this);
     edited->m_layers[static_cast<std::size_t>(id.layer.value)].*members[static_cast<std::size_t>(id.kind)] =
         std::move(value);
@@ -133,6 +152,28 @@ SharedModel Model::withCross(bool cross) const {
     auto changed = std::make_shared<Model>(*this);
     changed->m_config.cross = cross;
     return changed;
+}
+
+SharedModel Model::joined(std::array<Model, 3> models, TargetRules rules) {
+    auto sites = std::make_shared<Sites>(Sites{std::move(models), std::move(rules)});
+    for (Model& model : sites->models)
+        model.m_sites = sites;
+    return sites->models.back().atSite(Site::DecoderCross);
+}
+
+SharedModel Model::atSite(Site site) const {
+    const auto sites = m_sites.lock();
+    return {sites, &sites->models[static_cast<std::size_t>(site)]};
+}
+
+const TargetRules& Model::targetRules() const {
+    return m_sites.lock()->rules;
+}
+
+const OutputLayer* Model::outputLayer() const {
+    const SharedModel decoder = m_config.site ? atSite(Site::DecoderCross) : nullptr;
+    const Transformer* const transformer = decoder ? decoder->transformer() : m_transformer.get();
+    return transformer && transformer->output ? &*transformer->output : nullptr;
 }
 
 std::int64_t Model::parameterCount() const {

@@ -15,9 +15,10 @@
 
 namespace headscope {
 
-enum class Position { None, Sinusoidal, Learned, Rope, Alibi };
-std::string_view positionName(Position p); // "none", "sinusoidal", "learned", "rope", "alibi"
-std::optional<Position> positionFromName(std::string_view name);
+// Relative: a learned number for every bucket of distances, added to the scaled scores (T5).
+enum class Position { None, Sinusoidal, Learned, Rope, Alibi, Relative };
+std::string_view positionName(Position p); // "none", "sinusoidal", "learned", "rope", "alibi", "relative"
+std::optional<Position> positionFromName(std::string_view name); // one that a toy can have: not "relative"
 
 // How attention and MLP sit around the residual stream h. Attention: out, or h + out. PostNorm (BERT): h1 = norm(h +
 // attention(h)), h2 = norm(h1 + MLP(h1)). PreNorm (GPT-2, Llama): h1 = h + attention(norm(h)), h2 = h1 + MLP(norm(h1)).
@@ -28,6 +29,12 @@ enum class Activation { Gelu, GeluTanh, Relu, Silu };
 
 // What a second text is to a model.
 enum class PairUse { None, KeyText, SecondSegment };
+
+// The places where an encoder-decoder attends: the source to itself, the target to itself, the target to the source.
+enum class Site { EncoderSelf, DecoderSelf, DecoderCross };
+inline constexpr std::array allSites{Site::EncoderSelf, Site::DecoderSelf, Site::DecoderCross};
+std::string_view siteName(Site site); // "encoder.self", "decoder.self", "decoder.cross"
+std::optional<Site> siteFromName(std::string_view name);
 
 struct ModelConfig {
     std::string name;   // "toy", "patterns", or the file's name
@@ -43,15 +50,18 @@ struct ModelConfig {
     double ropeTheta = 10000.0;
     int ropeDims = 0;                    // the first dimensions of each head that turn; 0 is all d_k
     std::vector<double> ropeFrequencies; // per pair, where the model scales them; empty: theta^(-2c/dims)
+    int relativeDistance = 0;            // Relative: from here on all distances share the last bucket
+    bool scaledByDk = true;              // the model's own scale is 1/sqrt(d_k); else 1 (T5)
     int slidingWindow = 0;               // a query sees itself and the W - 1 tokens before it; 0 is no limit
     BlockForm block = BlockForm::Attention;
     Norm norm = Norm::Layer;
     double normEpsilon = 1e-5;
     Activation activation = Activation::Gelu;
-    int dFeedForward = 0; // width of the MLP; 0 is none
-    int vocabulary = 0;   // 0: words are not numbered by the model
-    bool causal = false;  // the model's own mask
-    bool cross = false;   // queries from one text, keys and values from another
+    int dFeedForward = 0;     // width of the MLP; 0 is none
+    std::optional<Site> site; // of an encoder-decoder
+    int vocabulary = 0;       // 0: words are not numbered by the model
+    bool causal = false;      // the model's own mask
+    bool cross = false;       // queries from one text, keys and values from another
     PairUse pair = PairUse::None;
     bool residual = true;               // layer input + output is the next layer's input
     float softcap = 0.0F;               // scores become cap * tanh(score / cap) after the mask; 0 is none
@@ -90,6 +100,7 @@ struct BlockWeights {
 
 // Hidden states to logits: [dense, activation, norm], then times the vocabulary's rows.
 struct OutputLayer {
+    float scale = 1.0F;  // multiplies the hidden states (T5 with a tied table: 1/sqrt(d_model))
     LinearWeights dense; // a masked-LM head's; mostly absent
     Activation activation = Activation::Gelu;
     NormWeights norm;
@@ -101,7 +112,16 @@ struct OutputLayer {
 struct Transformer {
     std::vector<BlockWeights> blocks; // one per layer
     NormWeights finalNorm;
+    SharedMatrix relativeBias; // (buckets, h), Position::Relative; one table for all layers
     std::optional<OutputLayer> output;
+};
+
+// How the text that a decoder reads begins, and how what it writes ends: ids of the target's vocabulary.
+struct TargetRules {
+    std::int64_t start = 0; // stands before the text: the decoder's input is the target shifted right
+    std::int64_t end = 0;
+    std::optional<std::int64_t> first; // is always written first
+    std::vector<std::int64_t> never;   // are never written
 };
 
 enum class WeightKind { WQ, WK, WV, WO, BQ, BK, BV, BO };
@@ -144,8 +164,12 @@ public:
 
 struct CapturedAttention; // captured_attention.h
 
+// An encoder-decoder is three models in one, one per site (each with its layers, and the tokenizer and embedding of its
+// queries), any of which can be looked at: atSite().
 class Model {
 public:
+    struct Sites; // the three, and the target's rules
+
     // Validates every shape against the config; throws LoadError naming the tensor, expected and found. With captured
     // attention the layers have no tensors at all.
     Model(ModelConfig config, std::vector<LayerWeights> layers, std::shared_ptr<const Tokenizer> tokenizer,
@@ -168,7 +192,18 @@ public:
     // The same tensors, with keys from another text (or from the same one again).
     std::shared_ptr<const Model> withCross(bool cross) const;
 
-    std::int64_t parameterCount() const; // attention weights and biases
+    // One encoder-decoder from the models of its sites, in the order of allSites; seen at decoder.cross. Every
+    // config.site is set.
+    static std::shared_ptr<const Model> joined(std::array<Model, 3> sites, TargetRules rules);
+    // The same encoder-decoder seen at another site: always the same object for the same site. Only where
+    // config().site.
+    std::shared_ptr<const Model> atSite(Site site) const;
+    const TargetRules& targetRules() const; // only where config().site
+    // What makes hidden states logits: of an encoder-decoder its decoder's, seen from any site. Null where there is
+    // none.
+    const OutputLayer* outputLayer() const;
+
+    std::int64_t parameterCount() const; // attention weights and biases, of this site
 
 private:
     ModelConfig m_config;
@@ -177,6 +212,12 @@ private:
     std::shared_ptr<const Embedder> m_embedder;
     std::shared_ptr<const Transformer> m_transformer;
     std::shared_ptr<const CapturedAttention> m_captured;
+    std::weak_ptr<const Sites> m_sites; // whoever holds one site's model holds all three
+};
+
+struct Model::Sites {
+    std::array<Model, 3> models;
+    TargetRules rules;
 };
 
 using SharedModel = std::shared_ptr<const Model>;

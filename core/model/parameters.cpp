@@ -1,5 +1,8 @@
 #include "core/model/parameters.h"
 
+#include <set>
+#include <vector>
+
 namespace headscope {
 
 namespace {
@@ -16,20 +19,38 @@ std::int64_t sizeOf(const NormWeights& norm) {
 
 } // namespace
 
+// Of an encoder-decoder the model of every site, of any other one itself.
+static std::vector<const Model*> sitesOf(const Model& model, std::vector<SharedModel>& keep) {
+    if (!model.config().site)
+        return {&model};
+    std::vector<const Model*> all;
+    for (const Site site : allSites) {
+        keep.push_back(model.atSite(site));
+        all.push_back(keep.back().get());
+    }
+    return all;
+}
+
 ParameterCounts countParameters(const Model& model) {
     ParameterCounts counts;
-    counts.attention = model.parameterCount();
-    for (const Embedding::Part& part : model.embedder().tensors())
-        counts.embeddings += sizeOf(part.values);
-    const Transformer* transformer = model.transformer();
-    if (!transformer)
-        return counts;
-    for (const BlockWeights& block : transformer->blocks) {
-        counts.mlp += sizeOf(block.up) + sizeOf(block.gate) + sizeOf(block.down);
-        counts.norms += sizeOf(block.norm1) + sizeOf(block.norm2);
+    std::vector<SharedModel> keep;
+    std::set<SharedMatrix> tables; // source and target often share one
+    for (const Model* site : sitesOf(model, keep)) {
+        counts.attention += site->parameterCount();
+        for (const Embedding::Part& part : site->embedder().tensors())
+            if (tables.insert(part.values).second)
+                counts.embeddings += sizeOf(part.values);
+        const Transformer* transformer = site->transformer();
+        if (!transformer)
+            continue;
+        for (const BlockWeights& block : transformer->blocks) {
+            counts.mlp += sizeOf(block.up) + sizeOf(block.gate) + sizeOf(block.down);
+            counts.norms += sizeOf(block.norm1) + sizeOf(block.norm2);
+        }
+        counts.norms += sizeOf(transformer->finalNorm);
+        counts.embeddings += sizeOf(transformer->relativeBias);
     }
-    counts.norms += sizeOf(transformer->finalNorm);
-    if (const auto& output = transformer->output) {
+    if (const OutputLayer* output = model.outputLayer()) {
         counts.output = sizeOf(output->dense) + sizeOf(output->norm) + sizeOf(output->bias);
         if (!outputIsTied(model))
             counts.output += sizeOf(output->vocabulary);
@@ -38,11 +59,12 @@ ParameterCounts countParameters(const Model& model) {
 }
 
 bool outputIsTied(const Model& model) {
-    const Transformer* transformer = model.transformer();
-    const std::vector<Embedding::Part> tables = model.embedder().tensors();
-    if (!transformer || !transformer->output || tables.empty())
+    const OutputLayer* output = model.outputLayer();
+    const std::vector<Embedding::Part> tables =
+        model.config().site ? model.atSite(Site::DecoderSelf)->embedder().tensors() : model.embedder().tensors();
+    if (!output || tables.empty())
         return false;
-    const SharedMatrix &rows = transformer->output->vocabulary, &tokens = tables.front().values;
+    const SharedMatrix &rows = output->vocabulary, &tokens = tables.front().values;
     return rows == tokens || *rows == *tokens;
 }
 

@@ -17,6 +17,8 @@ public:
         const auto& all = tokens.tokens;
         headscope::Embedding out;
         add(out, "token", *m_tables.token, tokens.size(), [&](int i) { return all[static_cast<std::size_t>(i)].id; });
+        if (m_tables.tokenScale != 1.0F)
+            out.parts[0].values = share(scaled(*out.parts[0].values, m_tables.tokenScale));
         if (m_tables.position) {
             const std::vector<int> rows = positions(tokens);
             add(out, "position", *m_tables.position, tokens.size(),
@@ -39,7 +41,7 @@ public:
         const TableEmbedding& t = m_tables;
         std::vector<Embedding::Part> out;
         for (const auto& [name, values] : {std::pair{"token", t.token},
-                                           {"position", t.position},
+                                           {"position", t.positionIsComputed ? nullptr : t.position},
                                            {"segment", t.segment},
                                            {"norm gain", t.norm.gain},
                                            {"norm bias", t.norm.bias},

@@ -8,7 +8,9 @@ namespace headscope {
 
 struct TableEmbedding {
     SharedMatrix token;                // (vocabulary, width)
+    float tokenScale = 1.0F;           // multiplies the token rows
     SharedMatrix position;             // (positions, width) or null
+    bool positionIsComputed = false;   // by a formula: not learned
     SharedMatrix segment;              // (segments, width) or null
     int positionOffset = 0;            // rows of `position` before position 0
     std::optional<std::int64_t> padId; // RoBERTa: padding tokens keep row offset - 1 and do not count

@@ -47,6 +47,13 @@ Matrix sum(const Matrix& a, const Matrix& b) {
     return out;
 }
 
+Matrix scaled(const Matrix& a, float factor) {
+    Matrix out = a;
+    for (float& v : out.values())
+        v *= factor;
+    return out;
+}
+
 Matrix layerNorm(const Matrix& x, const Matrix& gain, const Matrix* bias, double epsilon) {
     return scaledRows(x, gain, bias, epsilon, true);
 }

@@ -89,9 +89,10 @@ TEST_F(Refusal, OptionsThatTheModelDoesNotUseAreNamed) {
     refused({"--pair", "x", "--text", cat}, {"--pair", "patterns"});
     refused({"--model", "worked-example", "--position", "rope"}, {"--position", "worked-example"});
     refused({"--model", "toy", "--x", "x.npy"}, {"--x", "toy"});
-    for (const std::string option : {"--target", "--target-ids", "--site"})
-        refused({"--model", "toy", "--text", cat, option, "decoder.cross"},
-                {option + " is for encoder-decoder", "toy"});
+    for (const auto& [option, value] :
+         {std::pair{"--target", "chat"}, {"--target-ids", "5"}, {"--site", "decoder.cross"}})
+        refused({"--model", "toy", "--text", cat, option, value},
+                {std::string(option) + " is for encoder-decoder", "toy"});
     refused({"--model", "toy", "--text", cat, "--special", "hide"}, {"--special", "toy"});
     refused({"--model", "toy", "--text", cat, "--words"}, {"--words", "toy"});
     refused({"--model", "toy", "--text", cat, "--logits"}, {"--logits", "output layer", "toy"});

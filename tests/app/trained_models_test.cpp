@@ -307,9 +307,10 @@ TEST_F(Trained, InfoOfAFolderIsTheModelAndEveryEntry) {
     expectRefused({"info", sharedData("reference/bert").string(), "--heads", "3"}, {"--heads", "bert"});
 
     const Json t5 = info("t5");
-    EXPECT_EQ(t5["kind"], "arrays");
-    EXPECT_TRUE(contains(t5["why_no_model"], "t5"));
-    EXPECT_FALSE(t5["entries"].empty());
+    EXPECT_EQ(t5["kind"], "model");
+    EXPECT_EQ(t5["sites"]["encoder.self"]["position"], "relative");
+    EXPECT_EQ(t5["sites"]["decoder.cross"]["layers"], 2);
+    EXPECT_EQ(t5["output_layer"], "tied");
 }
 
 TEST_F(Trained, InfoOfATensorFileAloneSaysWhyItIsNoModel) {

@@ -98,7 +98,9 @@ TEST_F(Captured, OtherStagesSayThatTheyAreNotInTheFile) {
     for (const StageInfo& info : stageTable()) {
         EXPECT_EQ(stageAvailable(*t, info.stage), info.stage == Stage::Weights) << info.id;
         if (info.stage != Stage::Weights) {
-            EXPECT_EQ(whyNoStage(s, info.stage), std::string(info.id) + " is not in c.npz: it holds weights only");
+            const std::string why = std::string(info.id) + " is not in c.npz: it holds weights only";
+            EXPECT_EQ(whyNoStage(s, info.stage), why);
+            EXPECT_EQ(refusal<InputError>([&] { stageMatrix(*t, LayerIndex{0}, HeadIndex{0}, info.stage); }), why);
         }
     }
     const CellExplanation e = explainCell(*t, LayerIndex{0}, HeadIndex{0}, Stage::Weights, 1, 2);
@@ -196,6 +198,24 @@ TEST_F(Captured, OwnDumpsShowEveryStageThatIsInThem) {
     }
 }
 
+TEST_F(Captured, OfAnEncoderDecodersDumpTheCrossingAttentionIsShown) {
+    const std::vector<float> cross = softRows<float>(2, 3, 5);
+    const NamedArray query{"tokens.query", {3}, std::vector<std::string>{"</s>", "le", "chat"}},
+        key{"tokens.key", {5}, words(5)}, encoder{"encoder.layers.0.self.weights", {2, 5, 5}, softRows<float>(2, 5, 5)},
+        decoder{"decoder.layers.0.self.weights", {2, 3, 3}, softRows<float>(2, 3, 3)};
+    const Scenario s =
+        opened(write({encoder, decoder, {"decoder.layers.0.cross.weights", {2, 3, 5}, cross}, query, key}));
+    expectShown(s, cross);
+    EXPECT_EQ(s.query.tokens[2].text, "chat");
+    EXPECT_EQ(s.key->tokens[2].text, "sat");
+    const auto& notes = s.model->config().notes;
+    EXPECT_NE(std::ranges::find(notes, "shown is decoder.cross; the file has 2 other kinds of attention"), notes.end());
+    // The encoder reads the text that the decoder's keys come from.
+    const Scenario alone = opened(write({encoder, query, key}));
+    EXPECT_EQ(alone.query.tokens[2].text, "sat");
+    EXPECT_FALSE(alone.key.has_value());
+}
+
 TEST_F(Captured, AScenarioOfItOpensAgain) {
     const std::string path = write({{"weights", {2, 3, 3}, softRows<float>(2, 3, 3)}, {"tokens", {3}, words(3)}});
     Document document;
@@ -227,6 +247,15 @@ TEST_F(Captured, WhatDoesNotFitIsRefusedByName) {
     refused({{"weights", {3, 3}, one}, {"tokens", {3}, std::vector<std::int64_t>{1, 2, 3}}}, {"tokens", "unicode"});
     refused({{"layers.0.self.weights", {1, 3, 3}, one}, {"layers.0.self.scores", {1, 3, 2}, softRows<float>(1, 3, 2)}},
             {"layers.0.self.scores", "1 x 3 x 3", "1 x 3 x 2"});
+}
+
+// A lone array is attention only where it can be some.
+TEST_F(Captured, ALoneArrayWithNegativeNumbersIsNoAttention) {
+    const std::string npz = write({{"x", {2, 3}, std::vector<float>{1, 0, 0, 0.5F, 1, -0.5F}}});
+    const std::string bytes = readFile(npz), magic = "\x93NUMPY";
+    const std::string path = writeFile(folder / "x.npy", bytes.substr(bytes.find(magic), 128 + 24));
+    const std::string sentence = refusal<LoadError>([&] { opened(path); });
+    EXPECT_NE(sentence.find("x.npy: expected attention weights of 0 or more"), std::string::npos) << sentence;
 }
 
 TEST_F(Captured, WhatAsksForAComputationIsRefusedByName) {

@@ -7,6 +7,7 @@
 #include "tests/support/llama2c_vocabulary.h"
 
 #include <set>
+#include <sstream>
 
 namespace headscope {
 
@@ -262,6 +263,100 @@ TEST(TinyBertColdfire, AgreesAlsoWithQueriesScaledUp) {
     EXPECT_GT(peak, 0.5); // no longer uniform
     EXPECT_LE(largest, 2e-5);
     std::cout << "    largest weight " << peak << ", largest difference " << largest << '\n';
+}
+
+// A trained encoder-decoder from right to left to left to right: Arabic names in English letters.
+class ArabicNames : public ::testing::Test {
+protected:
+    void SetUp() override {
+        HEADSCOPE_NEEDS_SHARED_DATA("checkpoints/ct2-aren-transliteration");
+        folder = sharedData("checkpoints/ct2-aren-transliteration").string();
+        const ForeignCheckpoint from = readCTranslate2(folder + "/model.npz");
+        model = buildEncoderDecoder(from.config, cTranslate2Names(), from.tensors, std::make_shared<IdsOnly>(),
+                                    std::make_shared<IdsOnly>(), "aren");
+        expected = nlohmann::json::parse(readFile(folder + "/expected.json"));
+    }
+    std::vector<std::int64_t> ids(const nlohmann::json& letters, const std::string& vocabulary) const {
+        std::vector<std::string> all;
+        std::istringstream lines(readFile(folder + "/" + vocabulary));
+        for (std::string line; std::getline(lines, line);)
+            all.push_back(line);
+        std::vector<std::int64_t> out;
+        for (const auto& letter : letters)
+            out.push_back(std::ranges::find(all, letter.get<std::string>()) - all.begin());
+        return out;
+    }
+    // Seen at decoder.cross. Without a target it is written when it is traced.
+    Scenario scenario(const nlohmann::json& letters, std::optional<std::vector<std::int64_t>> target) const {
+        Scenario s;
+        s.original = s.model = model;
+        SiteTexts texts;
+        for (const std::int64_t id : ids(letters, "source_vocabulary.txt"))
+            texts.source.tokens.push_back(model->tokenizer().tokenOf(id));
+        texts.target.tokens.push_back(model->tokenizer().tokenOf(1));
+        for (const std::int64_t id : target.value_or(std::vector<std::int64_t>()))
+            texts.target.tokens.push_back(model->tokenizer().tokenOf(id));
+        texts.author = target ? SiteTexts::Author::User : SiteTexts::Author::ModelLater;
+        s.texts = texts;
+        s.query = texts.target;
+        s.key = texts.source;
+        return s;
+    }
+    std::string folder;
+    SharedModel model;
+    nlohmann::json expected;
+};
+
+TEST_F(ArabicNames, GiveThePublishedLogProbabilities) {
+    double largest = 0;
+    for (const auto& one : expected["score_api"]) {
+        std::vector<std::int64_t> target = ids(one["target"], "target_vocabulary.txt");
+        const SharedTrace t = trace(scenario(one["source"], target), referenceBackend());
+        const Matrix all = logitsOf(*t);
+        target.push_back(2); // the end
+        ASSERT_EQ(all.rows(), static_cast<int>(target.size()));
+        for (int i = 0; i < all.rows(); ++i) {
+            double sum = 0;
+            for (const float v : all.row(i))
+                sum += std::exp(static_cast<double>(v));
+            const auto at = static_cast<std::size_t>(i);
+            const double ours = all(i, static_cast<int>(target[at])) - std::log(sum);
+            largest = std::max(largest, std::abs(ours - one["log_probs"][at].get<double>()));
+        }
+    }
+    EXPECT_LE(largest, 2e-6); // printed with 6 decimals
+    std::cout << "    largest difference " << largest << '\n';
+}
+
+TEST_F(ArabicNames, AttendAsTheReferenceAtEverySite) {
+    const std::map<std::string, int> names{{"atzmon", 0}, {"achison", 1}};
+    for (const auto& [name, index] : names) {
+        const auto& one = expected["score_api"][static_cast<std::size_t>(index)];
+        const SharedTrace t =
+            trace(scenario(one["source"], ids(one["target"], "target_vocabulary.txt")), referenceBackend());
+        const Arrays reference(folder + "/ref_attention_" + name + ".npz");
+        for (const auto& [site, array] : {std::pair{Site::EncoderSelf, "enc_self"},
+                                          {Site::DecoderSelf, "dec_self"},
+                                          {Site::DecoderCross, "cross"}}) {
+            std::vector<float> weights;
+            for (int l = 0; l < 6; ++l) {
+                const std::vector<float> layer = perHead(*atSite(*t, site), l, Stage::Weights);
+                weights.insert(weights.end(), layer.begin(), layer.end());
+            }
+            EXPECT_LE(farthest(weights, reference.at(array)), 2e-6) << name << " " << array;
+        }
+    }
+}
+
+TEST_F(ArabicNames, AreWrittenGreedilyAsPublished) {
+    for (const auto& one : expected["greedy"]) {
+        const Scenario s = withTarget(scenario(one["source"], std::nullopt), referenceBackend());
+        std::vector<std::int64_t> written;
+        for (const Token& token : s.texts->target.tokens)
+            written.push_back(token.id);
+        written.erase(written.begin()); // the start
+        EXPECT_EQ(written, ids(one["target"], "target_vocabulary.txt"));
+    }
 }
 
 } // namespace

@@ -157,6 +157,41 @@ TEST(HubFolder, AModelLargerThanTheMemoryIsRefusedBeforeAnythingIsRead) {
     EXPECT_NE(sentence.find("are free"), std::string::npos) << sentence;
 }
 
+TEST(HubFolder, OpeningTellsHowFarItIsAndStopsOnRequest) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
+    ModelSource source;
+    source.name = sharedData("reference/bert").string();
+    std::vector<double> fractions;
+    openModel(source, {.progress = [&](double fraction) { fractions.push_back(fraction); }, .stop = {}});
+    ASSERT_GT(fractions.size(), 10U);
+    EXPECT_TRUE(std::ranges::is_sorted(fractions));
+    EXPECT_GT(fractions.back(), 0.9);
+    EXPECT_LE(fractions.back(), 1.0);
+
+    std::stop_source stop;
+    std::size_t read = 0;
+    const OpenHooks hooks{.progress =
+                              [&](double) {
+                                  if (++read == 3)
+                                      stop.request_stop();
+                              },
+                          .stop = stop.get_token()};
+    EXPECT_THROW(openModel(source, hooks), Cancelled);
+    EXPECT_EQ(read, 3U);
+}
+
+TEST(HubFolder, TensorsThatTheFamilyDoesNotUseAreListedAndNotFatal) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
+    const TemporaryFolder folder;
+    ModelSource source;
+    source.name = changedFolder("bert", folder / "extra", [](std::vector<RawTensor>& tensors) {
+        tensors.push_back({"adapter.scale", "F32", {1}, std::string(4, '\0')});
+    });
+    const std::vector<std::string> unread = openModel(source).unread;
+    EXPECT_NE(std::ranges::find(unread, "adapter.scale"), unread.end());
+    EXPECT_TRUE(std::ranges::none_of(unread, [](const std::string& name) { return name.ends_with("query.weight"); }));
+}
+
 TEST(HubFolder, ALoneFileOfAWholeCheckpointAsksForItsConfig) {
     HEADSCOPE_NEEDS_SHARED_DATA("reference/bert");
     const TemporaryFolder folder;

@@ -72,7 +72,19 @@ TEST(Story, GivesTheAttentionAndTheNextTokensOfTheReference) {
                       2e-5)
                 << one["text"];
         const std::vector<float> logits = expected.at(prefix + "logits");
-        EXPECT_LE(farthest(logitsOf(*t).values(), logits) / largestFinite(logits), 1e-4) << one["text"];
+        const Matrix ours = logitsOf(*t);
+        EXPECT_LE(farthest(ours.values(), logits) / largestFinite(logits), 1e-4) << one["text"];
+        // The likeliest next tokens, with their probabilities as printed.
+        const auto last = ours.row(ours.rows() - 1);
+        double sum = 0;
+        for (const float v : last)
+            sum += std::exp(static_cast<double>(v));
+        for (const auto& next : one["next"]) {
+            const auto id = s.model->tokenizer().idOf(next[0].get<std::string>());
+            ASSERT_TRUE(id.has_value()) << next;
+            const double probability = std::exp(static_cast<double>(last[static_cast<std::size_t>(*id)])) / sum;
+            EXPECT_NEAR(probability, next[1].get<double>(), 0.5e-4 + 1e-5) << one["text"] << next;
+        }
     }
 }
 
@@ -93,6 +105,8 @@ TEST(Gguf, QuantisedFilesAgreeWithTheReference) {
                           2e-5)
                     << file["file"];
             }
+            const std::vector<float> logits = expected.at("logits");
+            EXPECT_LE(farthest(logitsOf(*t).values(), logits) / largestFinite(logits), 1e-4) << file["file"];
         }
 }
 

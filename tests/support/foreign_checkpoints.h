@@ -4,6 +4,7 @@
 
 #include "core/exchange/base64.h"
 #include "core/model/checkpoint.h"
+#include "core/model/encoder_decoder.h"
 #include "tests/support/files.h"
 
 #include <nlohmann/json.hpp>
@@ -113,6 +114,90 @@ inline ForeignCheckpoint readLlama2c(const std::string& path) {
     takeLayers("ffn_up", {hidden, dim});
     take("output_norm.weight", {dim});
     return out;
+}
+
+//  CTranslate2: a pre-norm Transformer; linear_0 of a self-attention holds q, k and v, linear_1 of cross-attention k
+//  and v, as (out, in). Embeddings count sqrt(d) times; positions from 1 on are added, sines before cosines (as
+//  OpenNMT-tf has them: Vaswani et al. 2017 with d/2 - 1 for d/2 in the exponent).
+inline ForeignCheckpoint readCTranslate2(const std::string& path) {
+    const auto file = openTensorFile(path);
+    constexpr int layers = 6, heads = 8, longest = 64;
+    ForeignCheckpoint out{{}, MemoryTensors(path)};
+    out.config.file = path;
+    out.config.family = "bart";
+    const auto values = [&](const std::string& name) { return file->read(*file->find(name)); };
+    const std::int64_t d = file->find("encoder/embeddings/weight")->shape[1];
+    out.config.numbers = {{"layers", layers},     {"heads", heads},    {"d_model", static_cast<double>(d)},
+                          {"norm_epsilon", 1e-5}, {"target_start", 1}, {"target_end", 2}};
+    out.config.strings["activation"] = "relu";
+    // Rows of a packed layer, part `which` of `parts`.
+    const auto linear = [&](const std::string& from, const std::string& to, std::size_t which, std::size_t parts) {
+        const std::vector<float> w = values(from + "/weight"), b = values(from + "/bias");
+        const auto part = [&](const std::vector<float>& all) {
+            const auto size = static_cast<std::ptrdiff_t>(all.size() / parts);
+            const auto first = all.begin() + static_cast<std::ptrdiff_t>(which) * size;
+            return std::vector<float>(first, first + size);
+        };
+        const auto rows = static_cast<std::int64_t>(b.size() / parts);
+        out.tensors.add(to + ".weight", {rows, static_cast<std::int64_t>(w.size() / b.size())}, part(w));
+        out.tensors.add(to + ".bias", {rows}, part(b));
+    };
+    const auto norm = [&](const std::string& from, const std::string& to) {
+        out.tensors.add(to + ".weight", {d}, values(from + "/gamma"));
+        out.tensors.add(to + ".bias", {d}, values(from + "/beta"));
+    };
+    for (const std::string side : {"encoder", "decoder"}) {
+        std::vector<float> table = values(side + "/embeddings/weight"), positions;
+        for (float& v : table)
+            v = static_cast<float>(v * std::sqrt(static_cast<double>(d)));
+        for (int i = 1; i <= longest; ++i)
+            for (int c = 0; c < d; ++c) {
+                const double half = static_cast<double>(d) / 2;
+                const double angle = i * std::pow(10000.0, -static_cast<double>(c % (d / 2)) / (half - 1));
+                positions.push_back(static_cast<float>(c < d / 2 ? std::sin(angle) : std::cos(angle)));
+            }
+        out.tensors.add(side + ".embed_tokens.weight", {static_cast<std::int64_t>(table.size()) / d, d}, table);
+        out.tensors.add(side + ".embed_positions.weight", {longest, d}, positions);
+        for (int l = 0; l < layers; ++l) {
+            const std::string from = side + "/layer_" + std::to_string(l) + "/",
+                              to = side + ".layers." + std::to_string(l) + ".";
+            std::size_t which = 0;
+            for (const char* projection : {"q_proj", "k_proj", "v_proj"})
+                linear(from + "self_attention/linear_0", to + "self_attn." + projection, which++, 3);
+            linear(from + "self_attention/linear_1", to + "self_attn.out_proj", 0, 1);
+            norm(from + "self_attention/layer_norm", to + "self_attn_layer_norm");
+            linear(from + "ffn/linear_0", to + "fc1", 0, 1);
+            linear(from + "ffn/linear_1", to + "fc2", 0, 1);
+            norm(from + "ffn/layer_norm", to + "final_layer_norm");
+            if (side == "encoder")
+                continue;
+            linear(from + "attention/linear_0", to + "encoder_attn.q_proj", 0, 1);
+            linear(from + "attention/linear_1", to + "encoder_attn.k_proj", 0, 2);
+            linear(from + "attention/linear_1", to + "encoder_attn.v_proj", 1, 2);
+            linear(from + "attention/linear_2", to + "encoder_attn.out_proj", 0, 1);
+            norm(from + "attention/layer_norm", to + "encoder_attn_layer_norm");
+        }
+        norm(side + "/layer_norm", side + ".layer_norm");
+    }
+    out.tensors.add("lm_head.weight", file->find("decoder/projection/weight")->shape,
+                    values("decoder/projection/weight"));
+    out.tensors.add("final_logits_bias", file->find("decoder/projection/bias")->shape,
+                    values("decoder/projection/bias"));
+    return out;
+}
+// BART's names around a pre-norm block.
+inline EncoderDecoderNames cTranslate2Names() {
+    EncoderDecoderNames names = *encoderDecoderNames("bart", false);
+    for (FamilyNames* stack : {&names.encoder, &names.decoder, &names.cross}) {
+        stack->block = BlockForm::PreNorm;
+        stack->embeddingNorm = "";
+        stack->positionOffset = 0;
+    }
+    names.encoder.token = "encoder.embed_tokens";
+    names.decoder.token = names.cross.token = "decoder.embed_tokens";
+    names.encoder.finalNorm = "encoder.layer_norm";
+    names.cross.finalNorm = "decoder.layer_norm";
+    return names;
 }
 
 } // namespace headscope::testing

@@ -1,5 +1,6 @@
 #include "ui/render/figure_parts.h"
 
+#include "core/model/captured_attention.h"
 #include "core/tensor/errors.h"
 
 #include <algorithm>
@@ -21,9 +22,12 @@ void checkFigure(const FigureSource& source, const FigureSpec& spec) {
             throw InputError("head " + std::to_string(h.value) + " does not exist: the model has " +
                              std::to_string(config.heads) + " head(s), 0 to " + std::to_string(config.heads - 1));
     if (!stageAvailable(trace, view.stage))
-        throw InputError("stage " + std::string(stageInfo(view.stage).id) + " does not exist here: " +
-                         (view.stage == Stage::EmbeddingKey ? "the text attends to itself and has no key text"
-                                                            : "the module has no output projection W_O"));
+        throw InputError("the stage " + whyNoStage(trace.scenario, view.stage));
+    const CapturedAttention* captured = trace.scenario.model->captured();
+    if (captured && (view.figure == FigureKind::Walk || view.figure == FigureKind::Stages))
+        throw InputError("a figure of kind " + std::string(figureKindName(view.figure)) +
+                         " shows how a model computes; " + captured->file + " holds " + captured->stageList() +
+                         ": choose heatmap, grid or links");
     const auto sane = [](double mm) { return mm >= 10 && mm <= 5000; };
     if (!sane(spec.widthMm) || (spec.heightMm && !sane(*spec.heightMm)))
         throw InputError("the size of a figure must lie between 10 and 5000 mm");

@@ -257,6 +257,8 @@ void CostPanel::follow() {
     if (const Scenario& scenario = m_workspace.scenario(); scenario.model) {
         const QSignalBlocker n(m_n), d(m_d), heads(m_heads);
         m_n->setValue(scenario.queries());
+        if (scenario.model->captured()) // it has no sizes of its own: those on screen stay
+            return refresh();
         m_d->setValue(scenario.model->config().dModel);
         m_heads->setValue(scenario.model->config().heads);
     }
@@ -265,7 +267,7 @@ void CostPanel::follow() {
 
 AttentionCost CostPanel::manyHeads(std::int64_t n) const {
     const Scenario& scenario = m_workspace.scenario();
-    if (!m_followsModel || !scenario.model)
+    if (!m_followsModel || !scenario.model || scenario.model->captured())
         return compareHeadCounts(n, m_d->value(), m_heads->value(), true).many;
     const ModelConfig& c = scenario.model->config();
     const std::int64_t m = n == scenario.queries() ? scenario.keys() : n;

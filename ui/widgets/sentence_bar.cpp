@@ -138,8 +138,12 @@ void SentenceBar::typed() {
 
 void SentenceBar::replaceTexts(const QString& name, int mergeId) {
     const std::string text = toUtf8(m_text->text());
-    const bool pair = !m_pairRow->isHidden();
     const std::string second = toUtf8(m_pair->text());
+    // A target that the model has written is written anew for another source; an empty one too.
+    const std::optional<SiteTexts>& texts = m_workspace.scenario().texts;
+    const bool modelWrites = texts && (!hasVisibleCharacter(second) ||
+                                       (texts->author != SiteTexts::Author::User && second == texts->target.source));
+    const bool pair = !m_pairRow->isHidden() && !modelWrites;
     if (!hasVisibleCharacter(text) || (pair && !hasVisibleCharacter(second))) {
         emit hint(pair ? tr("Type two texts: the first asks, the second is looked at. The last result stays below.")
                        : tr("Type a sentence above, or choose one from Examples. The last result stays below."));
@@ -159,7 +163,7 @@ bool SentenceBar::takesSecondText() const {
     const Scenario& scenario = m_workspace.scenario();
     if (!scenario.model)
         return false;
-    return scenario.model->config().pair != PairUse::None;
+    return scenario.texts || scenario.model->config().pair != PairUse::None;
 }
 
 void SentenceBar::refresh() {
@@ -170,7 +174,7 @@ void SentenceBar::refresh() {
             field->setText(text);
         }
     };
-    show(m_text, fromUtf8(scenario.query.source));
+    show(m_text, fromUtf8(scenario.firstText()));
     const std::optional<std::string> second = scenario.secondText();
     if (second)
         show(m_pair, fromUtf8(*second));

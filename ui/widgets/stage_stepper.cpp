@@ -172,6 +172,13 @@ void StageStepper::setPlaying(bool on) {
     emit playingChanged(on);
 }
 
+static QString whyNoStep(const Scenario& scenario, int step) {
+    for (const StageInfo& info : stageTable())
+        if (info.step == step)
+            return fromUtf8(whyNoStage(scenario, info.stage));
+    return {};
+}
+
 void StageStepper::refresh() {
     const Scenario& scenario = m_workspace.scenario();
     if (!scenario.model)
@@ -182,7 +189,8 @@ void StageStepper::refresh() {
         button->setSubtitle(stepSubtitle(scenario, i + 1));
         button->setChecked(i + 1 == current);
         const std::vector<Stage> stages = stagesOfStep(scenario, i + 1);
-        button->setToolTip(stages.empty() ? QString() : fromUtf8(stageInfo(stages.front()).what));
+        button->setEnabled(!stages.empty());
+        button->setToolTip(stages.empty() ? whyNoStep(scenario, i + 1) : fromUtf8(stageInfo(stages.front()).what));
     }
     fit();
 }

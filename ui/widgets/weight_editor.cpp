@@ -303,7 +303,11 @@ void WeightEditor::refreshCaption() {
             : tr("Only a square table can be transposed; this one is %1.").arg(sizeText(rows, cols)));
     m_copyFrom->setEnabled(!isEmbedding && !empty);
     if (empty) {
-        m_caption->setText(tr("Open a model to see its weights."));
+        const SharedModel& model = m_workspace.scenario().model;
+        m_caption->setText(model && model->captured()
+                               ? tr("%1 holds attention that was captured: there are no weights to edit.")
+                                     .arg(fromUtf8(model->config().name))
+                               : tr("Open a model to see its weights."));
         return;
     }
     const ModelConfig& config = m_workspace.scenario().model->config();
