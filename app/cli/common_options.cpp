@@ -489,8 +489,10 @@ std::string readTextFile(const std::string& path, std::istream& standardInput) {
 
 void setThreads(const OptionText& threads) {
     constexpr int most = 256;
+    const int n = threads ? parseInt("--threads", *threads, 1) : 0;
+    refuseIf(n > most, "--threads: expected at most " + std::to_string(most) + ", found " + std::to_string(n));
     if (threads)
-        setThreadCount(parseInt("--threads", *threads, 1, most));
+        setThreadCount(n);
 }
 
 SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams) {

@@ -21,7 +21,7 @@ int panelsOf(int cols) {
 }
 
 bool isLeftToReference(const HeadProblem& p) {
-    return p.softmaxOverQueries || p.maskAfterSoftmax;
+    return p.softmaxOverQueries;
 }
 
 void carefulSoftmax(float* row, int begin, int end, const float* additive, double temperature) {
@@ -98,6 +98,7 @@ void computeRows(const HeadProblem& p, const PackedKeys& packed, int begin, int 
         block.additive = p.mask->additive->row(begin).data();
         block.additiveStride = p.mask->additive->cols();
     }
+    block.maskAfterSoftmax = p.maskAfterSoftmax;
     block.edits = p.scoreEdits.data();
     block.editCount = static_cast<int>(p.scoreEdits.size());
     const auto give = [](const MatrixWindow& w, float*& data, std::ptrdiff_t& stride) {

@@ -1,6 +1,6 @@
 // The fast CPU backend: fused scores, softmax and A V over (head, block of rows), packed linear layers, a few threads.
 // Single precision throughout: it agrees with the reference to the tolerance in tests/core/backend_test.cpp. The class
-// rules softmax-queries and mask-after-softmax are the reference's own, head by head.
+// rule softmax-queries is the reference's own, head by head.
 // The arithmetic is in kernels/; here is who computes what, where it is kept and what is shared out.
 #pragma once
 

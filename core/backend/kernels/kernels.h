@@ -31,6 +31,7 @@ struct AttendRows {
     const KeyMask::Range* open = nullptr; // per row of the block
     const float* additive = nullptr;      // (rows, m)
     std::ptrdiff_t additiveStride = 0;
+    bool maskAfterSoftmax = false;    // class rule: the mask only sets weights to 0
     const ScoreEdit* edits = nullptr; // those of the head; the ones of other rows are skipped
     int editCount = 0;
 

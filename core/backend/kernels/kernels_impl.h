@@ -206,6 +206,21 @@ INLINE void scaleRow(float* row, int low, int high, Vec scale, float* copy, int 
             copy[j] = row[j];
 }
 
+struct Range {
+    int begin, end;
+};
+// The keys that take part in the softmax of row r, as far as they are in [low, high).
+INLINE Range openRange(const AttendRows& p, int r, int low, int high) {
+    if (p.maskAfterSoftmax)
+        return {low, least(high, p.m)};
+    const int begin = most(low, p.open[r].begin);
+    return {begin, most(begin, least(high, p.open[r].end))};
+}
+INLINE bool isClosed(const AttendRows& p, int r, int j) {
+    return j < p.open[r].begin || j >= p.open[r].end ||
+           (p.additive && p.additive[r * p.additiveStride + j] == minusInfinity);
+}
+
 // What happens to the scores of row r before the softmax: edits, scale, position, mask, softcap. row holds [low, high),
 // a range of whole panels; afterwards closed cells are -inf.
 INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high) {
@@ -230,18 +245,32 @@ INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high
     if (p.scaled && !isPlain)
         scaleRow(row, low, high, all(1.0F), p.scaled + r * p.scaledStride, p.m, p.stream);
 
-    const int begin = most(low, p.open[r].begin), end = most(begin, least(high, p.open[r].end));
+    const Range open = openRange(p, r, low, high);
+    if (p.maskAfterSoftmax) {
+        for (int j = open.end; j < high; ++j) // no keys
+            row[j] = minusInfinity;
+        if (!p.masked)
+            return;
+        float* masked = p.masked + r * p.maskedStride;
+        for (int j = 0; j < p.m; ++j)
+            masked[j] =
+                isClosed(p, r, j) ? minusInfinity : row[j] + (p.additive ? p.additive[r * p.additiveStride + j] : 0.0F);
+        for (int j = 0; p.softcap > 0.0F && j < p.m; ++j)
+            if (masked[j] != minusInfinity)
+                masked[j] = hyperbolicTangent(all(masked[j] * (1.0F / p.softcap)))[0] * p.softcap;
+        return;
+    }
     if (p.additive)
-        addToRow(row, p.additive + r * p.additiveStride, begin, end);
+        addToRow(row, p.additive + r * p.additiveStride, open.begin, open.end);
     if (p.softcap > 0.0F)
-        for (int j = begin / lanes * lanes; j < end; j += lanes) {
+        for (int j = open.begin / lanes * lanes; j < open.end; j += lanes) {
             const Vec s = load(row + j);
             const Vec capped = hyperbolicTangent(s * (1.0F / p.softcap)) * p.softcap;
             store(row + j, choose(s == minusInfinity, s, capped));
         }
-    for (int j = low; j < begin; ++j)
+    for (int j = low; j < open.begin; ++j)
         row[j] = minusInfinity;
-    for (int j = end; j < high; ++j)
+    for (int j = open.end; j < high; ++j)
         row[j] = minusInfinity;
     if (p.masked)
         writeRow(p.masked + r * p.maskedStride, p.m, row, low, high, all(1.0F), minusInfinity, false);
@@ -249,7 +278,7 @@ INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high
 
 // exp(row - max), unnormalised, in place; returns what it has to be multiplied by. Zero outside the open cells.
 INLINE float softmaxRow(const AttendRows& p, int r, float* row, int low, int high) {
-    const int begin = most(low, p.open[r].begin), end = most(begin, least(high, p.open[r].end));
+    const auto [begin, end] = openRange(p, r, low, high);
     // Sums run over places counted from 0, in steps of two vectors: what else the block computes does not matter.
     const int from = begin / tileColumns * tileColumns,
               to = least(high, (end + tileColumns - 1) / tileColumns * tileColumns);
@@ -268,7 +297,8 @@ INLINE float softmaxRow(const AttendRows& p, int r, float* row, int low, int hig
             row[j] = 0.0F;
         for (int j = end; j < to; ++j)
             row[j] = 0.0F;
-        p.carefulSoftmax(row, begin, end, p.additive ? p.additive + r * p.additiveStride : nullptr, p.temperature);
+        const bool addsClose = p.additive && !p.maskAfterSoftmax;
+        p.carefulSoftmax(row, begin, end, addsClose ? p.additive + r * p.additiveStride : nullptr, p.temperature);
         return 1.0F;
     }
     const double perUnit = static_cast<double>(log2e) / p.temperature;
@@ -293,7 +323,7 @@ static void attendRows(const AttendRows& p) {
             low = least(low, p.open[r].begin);
             high = most(high, p.open[r].end);
         }
-    if (p.scores || p.scaled) { // of every cell
+    if (p.scores || p.scaled || p.maskAfterSoftmax) { // of every cell
         low = 0;
         high = p.m;
     }
@@ -324,6 +354,8 @@ static void attendRows(const AttendRows& p) {
         prepareRow(p, r, row, low, high);
         if (softmax)
             inverse[r] = softmaxRow(p, r, row, low, high);
+        for (int j = 0; softmax && p.maskAfterSoftmax && j < p.m; ++j)
+            row[j] = isClosed(p, r, j) ? 0.0F : row[j];
         if (p.weights)
             writeRow(p.weights + r * p.weightsStride, p.m, row, low, high, all(inverse[r]), 0.0F, p.stream);
     }
