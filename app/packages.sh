@@ -7,7 +7,10 @@ build_packages=(
     qt6-base-dev "qt6-svg-dev|libqt6svg6-dev" libqcustomplot-dev
     libeigen3-dev nlohmann-json3-dev libicu-dev libsentencepiece-dev libcli11-dev zlib1g-dev
 )
-test_packages=(libgtest-dev poppler-utils python3 python3-numpy)
+# OpenCL (--backend opencl): headers to build with, the library and CLBlast to run with. Built without where they are not.
+build_packages+=(opencl-c-headers ocl-icd-libopencl1 libclblast-dev)
+# pocl-opencl-icd is an OpenCL driver for the processor.
+test_packages=(libgtest-dev poppler-utils python3 python3-numpy pocl-opencl-icd)
 
 say() { printf '%s\n' "$*" >&2; }
 

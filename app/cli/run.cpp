@@ -1,6 +1,7 @@
 #include "app/cli/run.h"
 
 #include "app/cli/commands.h"
+#include "core/backend/notes.h"
 #include "core/tensor/errors.h"
 
 #include <algorithm>
@@ -102,27 +103,34 @@ void printFailure(std::ostream& err, const std::string& sentence) {
     err << "headscope: " << oneLine(sentence) << std::endl;
 }
 
+static int statusOf(const Arguments& arguments, const Streams& streams) {
+    try {
+        const int status = dispatch(arguments, streams);
+        if (!streams.out.flush()) {
+            printFailure(streams.err, "standard output cannot be written (is the disk full, or the reader gone?)");
+            return 1;
+        }
+        return status;
+    } catch (const InputError& e) {
+        printFailure(streams.err, e.what());
+        return 2;
+    } catch (const std::bad_alloc&) {
+        printFailure(streams.err, "there is not enough memory for this; choose fewer tokens, heads or layers");
+    } catch (const std::exception& e) {
+        printFailure(streams.err, e.what());
+    }
+    return 1;
+}
+
 int run(const Arguments& arguments, std::istream& in, std::ostream& out, std::ostream& err) {
     // Numbers have a point and no thousands separator, whatever the locale of the user's desktop.
     out.imbue(std::locale::classic());
     err.imbue(std::locale::classic());
     const Streams streams{in, out, err};
-    try {
-        const int status = dispatch(arguments, streams);
-        if (!out.flush()) {
-            printFailure(err, "standard output cannot be written (is the disk full, or the reader gone?)");
-            return 1;
-        }
-        return status;
-    } catch (const InputError& e) {
-        printFailure(err, e.what());
-        return 2;
-    } catch (const std::bad_alloc&) {
-        printFailure(err, "there is not enough memory for this; choose fewer tokens, heads or layers");
-    } catch (const std::exception& e) {
-        printFailure(err, e.what());
-    }
-    return 1;
+    const int status = statusOf(arguments, streams);
+    for (const std::string& sentence : takeNotes())
+        note(streams, sentence);
+    return status;
 }
 
 bool wantsWindow(const Arguments& arguments) {

@@ -63,10 +63,6 @@ struct AttentionJob {
 
     AttentionJob(int rows, int width, int headCount)
         : n(rows), d(width), heads(headCount), x(drawn(rows, width, 1, 1.0)) {
-        const double cells = 2.0 * heads * n * n;
-        requireMemory(static_cast<std::int64_t>(4 * (cells + 12.0 * n * d)),
-                      "the maps of " + std::to_string(heads) + " heads of " + std::to_string(n) + " tokens",
-                      "choose a smaller --n");
         for (unsigned i = 0; i < 4; ++i) {
             w[i] = share(drawn(d, d, i + 2, 1.0 / std::sqrt(d)));
             b[i] = drawn(1, d, i + 6, 0.1);
@@ -112,6 +108,9 @@ Work workOf(const BenchmarkRequest& r, const Backend& backend) {
     const double n = r.n, d = r.dModel;
     switch (r.job) {
     case Job::Attention: {
+        requireMemory(static_cast<std::int64_t>(4 * (2 * r.heads * n * n + 6 * n * d + 12 * d * d)),
+                      "the maps of " + std::to_string(r.heads) + " heads of " + std::to_string(r.n) + " tokens",
+                      "choose a smaller --n");
         const auto job = std::make_shared<const AttentionJob>(r.n, r.dModel, r.heads);
         return {[job, &backend] { job->run(backend); }, 4 * n * d * d + 2 * n * n * d};
     }

@@ -1,8 +1,26 @@
 #include "core/backend/backend.h"
 #include "core/backend/cpu_backend.h"
 #include "core/tensor/errors.h"
+#ifdef HEADSCOPE_WITH_OPENCL
+#include "core/backend/opencl/opencl_backend.h"
+#endif
 
 namespace headscope {
+
+namespace {
+
+#ifndef HEADSCOPE_WITH_OPENCL
+std::vector<BackendInfo> listOpenClBackends() {
+    return {{"opencl", "OpenCL devices", false, "this build has no OpenCL backend (package opencl-c-headers)"}};
+}
+
+const Backend& openClBackendByName(std::string_view name) {
+    throw InputError("backend '" + std::string(name) + "' cannot be used: " + listOpenClBackends().front().why +
+                     "; use --backend cpu or auto");
+}
+#endif
+
+} // namespace
 
 std::vector<BackendInfo> listBackends() {
     BackendInfo cpu{"cpu", "CPU, fused kernels", true, {}};
@@ -12,9 +30,10 @@ std::vector<BackendInfo> listBackends() {
         cpu.available = false;
         cpu.why = e.what();
     }
-    return {cpu,
-            {"reference", referenceBackend().description(), true, {}},
-            {"opencl", "OpenCL devices", false, "this build has no OpenCL backend"}};
+    std::vector<BackendInfo> list{cpu, {"reference", referenceBackend().description(), true, {}}};
+    for (BackendInfo& device : listOpenClBackends())
+        list.push_back(std::move(device));
+    return list;
 }
 
 const Backend& backendByName(std::string_view name) {
@@ -23,8 +42,7 @@ const Backend& backendByName(std::string_view name) {
     if (name == "reference")
         return referenceBackend();
     if (name == "opencl" || name.starts_with("opencl:"))
-        throw InputError("backend '" + std::string(name) + "' cannot be used: " + listBackends().back().why +
-                         "; use --backend cpu or auto");
+        return openClBackendByName(name);
     throw InputError("backend '" + std::string(name) + "' is unknown: expected auto, cpu, reference or opencl[:N]");
 }
 

@@ -81,6 +81,9 @@ static void refuseUnread(const json& j, const std::string& file) {
     for (const char* name : {"attn_logit_softcapping", "final_logit_softcapping"})
         if (const auto it = j.find(name); it != j.end() && !it->is_null())
             throw LoadError(file, name, "none", it->dump().substr(0, 80));
+    for (const char* name : {"normalize_before", "add_final_layer_norm"}) // BART's relatives with the norm first
+        if (const auto it = j.find(name); it != j.end() && *it == true)
+            throw LoadError(file, name, "false: the norm behind each part", "true");
     const bool encoder = j.value("model_type", json()) == "bert" || j.value("model_type", json()) == "roberta";
     if (const auto it = j.find("is_decoder"); encoder && it != j.end() && *it == true)
         throw LoadError(file, "is_decoder", "false: an encoder", "true");

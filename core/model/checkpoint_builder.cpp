@@ -246,7 +246,8 @@ void CheckpointBuilder::setPositions(ModelConfig& c) const {
     c.position = m_names.otherPosition;
     c.maxTokens = m_from.numbers.contains("positions") ? count("positions", 1, 1 << 30) : 16384;
     if (c.position == Position::Relative)
-        c.relativeDistance = count("relative_distance", 1, 1 << 30);
+        c.relativeDistance = // what older configs mean by saying nothing
+            m_from.numbers.contains("relative_distance") ? count("relative_distance", 1, 1 << 30) : 128;
     if (c.position != Position::Rope)
         return;
     c.ropeTheta = number("rope_theta", 10000.0);

@@ -79,7 +79,7 @@ TEST_F(Refusal, UnknownNamesListTheKnownOnes) {
 }
 
 TEST_F(Refusal, AnUnavailableBackendSaysWhy) {
-    refused({"--backend", "opencl", "--text", cat}, {"opencl"});
+    refused({"--backend", "opencl:99", "--text", cat}, {"opencl"});
 }
 
 TEST_F(Refusal, OptionsThatTheModelDoesNotUseAreNamed) {

@@ -256,6 +256,26 @@ TEST(EncoderDecoderFiles, WhatIsWrongIsNamed) {
     EXPECT_NE(message(badStart).find("from 0 to 499"), std::string::npos) << message(badStart);
 }
 
+// Configs older than the option mean 128 (so does every published T5 of 2020).
+TEST(EncoderDecoderFiles, AnOldT5ConfigHasTheUsualDistance) {
+    HEADSCOPE_NEEDS_SHARED_DATA("reference/t5");
+    const std::string path = sharedData("reference/t5").string();
+    CheckpointConfig config = openFolderConfig(path);
+    config.numbers.erase("relative_distance");
+    const SharedModel model = buildEncoderDecoder(config, *openFolderTensors(path), std::make_shared<IdsOnly>(),
+                                                  std::make_shared<IdsOnly>(), "t5");
+    EXPECT_EQ(model->atSite(Site::EncoderSelf)->config().relativeDistance, 128);
+}
+
+TEST(EncoderDecoderFiles, NormsInFrontAreRefusedByName) {
+    try {
+        parseConfigJson(R"({"model_type": "bart", "normalize_before": true})", "config.json");
+        FAIL();
+    } catch (const LoadError& e) {
+        EXPECT_EQ(e.entry(), "normalize_before");
+    }
+}
+
 } // namespace
 
 } // namespace headscope

@@ -17,7 +17,8 @@ void showAbout(QWidget* window) {
                     "<p>Shows what attention heads really compute: every number on screen comes from the model.</p>"
                     "<p>Free software under the GNU General Public License, version 3 or later. Built with Qt, "
                     "QCustomPlot, Eigen, ICU, SentencePiece and nlohmann-json. The model mini is "
-                    "sentence-transformers/all-MiniLM-L6-v2, Apache-2.0; story was trained for Headscope. Colour maps "
+                    "sentence-transformers/all-MiniLM-L6-v2, Apache-2.0; story and translate were trained for "
+                    "Headscope. Colour maps "
                     "viridis, cividis, magma and inferno: CC0; "
                     "PuOr: ColorBrewer, Apache-2.0.</p>")
             .arg(QLatin1String(HEADSCOPE_VERSION)));
