@@ -8,6 +8,7 @@
 #include "ui/widgets/figure_widget.h"
 #include "ui/widgets/heatmap_view.h"
 #include "ui/widgets/links_view.h"
+#include "ui/widgets/walk_view.h"
 
 #include <QApplication>
 #include <QBuffer>
@@ -42,6 +43,8 @@ void waitUntilSettled() {
 static void refine(QWidget& window, double scaleFactor) {
     for (FigureWidget* figure : window.findChildren<FigureWidget*>())
         figure->setPictureRatio(scaleFactor);
+    for (WalkView* walk : window.findChildren<WalkView*>())
+        walk->setPictureRatio(scaleFactor);
     for (LinksView* links : window.findChildren<LinksView*>())
         links->setPictureRatio(scaleFactor);
     for (QCustomPlot* plot : window.findChildren<QCustomPlot*>())

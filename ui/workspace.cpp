@@ -117,8 +117,16 @@ void Workspace::setView(View view) {
     emit viewChanged();
 }
 
+void Workspace::compute() {
+    m_runner.request(m_scenario, m_traces, false);
+}
+
 void Workspace::cancel() {
+    if (!m_runner.busy())
+        return;
     m_runner.cancel();
+    emit failed(m_traces.trace ? tr("Stopped. The picture shows the last result; F9 computes again.")
+                               : tr("Stopped before the first result; F9 computes again."));
 }
 
 void Workspace::replace(const Scenario& scenario, bool letFinish) {

@@ -41,7 +41,8 @@ public:
     // A head that has something to say about this text: taken when nobody chose one since the model was opened.
     void offerHead(LayerIndex layer, HeadIndex head, std::optional<CellRef> cell);
     void keepHead(); // the present one was chosen
-    void cancel();   // stops computing; the last trace stays
+    void compute();  // again: after a cancel or a failure
+    void cancel();   // stops computing; the last trace stays, and failed() says so
 
     // The trace's matrix of a stage for one head; the last few are kept. Null before the first result and for what the
     // trace does not have.

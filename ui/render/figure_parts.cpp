@@ -2,6 +2,7 @@
 
 #include "core/model/captured_attention.h"
 #include "core/tensor/errors.h"
+#include "ui/render/head_colors.h"
 
 #include <algorithm>
 
@@ -148,6 +149,8 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
     panel.rowTitle = stageAxisTitle(trace, stage, head, true);
     panel.colTitle = stageAxisTitle(trace, stage, head, false);
     panel.bandStarts = stageBands(trace, stage, *matrix);
+    for (std::size_t band = 0; band < panel.bandStarts.size(); ++band)
+        panel.bandColors.push_back(headColor(static_cast<int>(band)));
     if (stage == Stage::Weights || stage == Stage::Masked)
         panel.emptyRows = trace.layer(view.layer).emptyRows;
     panel.numbers = view.values;
