@@ -1,72 +1,11 @@
 #include "ui/head_survey.h"
 
-#include "core/attention/head_stages.h"
 #include "ui/workspace.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace headscope {
-
-Matrix pooledByMaximum(const Matrix& values, int mostCells) {
-    const int rows = std::min(values.rows(), mostCells);
-    const int cols = std::min(values.cols(), mostCells);
-    if (rows == values.rows() && cols == values.cols())
-        return values;
-    Matrix pooled(rows, cols, -std::numeric_limits<float>::infinity());
-    for (int r = 0; r < values.rows(); ++r) {
-        const int to = static_cast<int>(static_cast<std::int64_t>(r) * rows / values.rows());
-        for (int c = 0; c < values.cols(); ++c) {
-            float& cell = pooled(to, static_cast<int>(static_cast<std::int64_t>(c) * cols / values.cols()));
-            cell = std::max(cell, values(r, c));
-        }
-    }
-    return pooled;
-}
-
-static void addRowSums(HeadSummary& head, const Matrix& weights, const std::vector<bool>& emptyRows) {
-    for (int r = 0; r < weights.rows(); ++r) {
-        if (static_cast<std::size_t>(r) < emptyRows.size() && emptyRows[static_cast<std::size_t>(r)])
-            continue;
-        double sum = 0;
-        for (const float w : weights.row(r))
-            sum += static_cast<double>(w);
-        head.leastRowSum = std::min(head.leastRowSum, sum);
-        head.mostRowSum = std::max(head.mostRowSum, sum);
-    }
-}
-
-static std::vector<bool> specialPlaces(StageAxis axis, const Scenario& scenario, int count) {
-    std::vector<bool> special(static_cast<std::size_t>(count));
-    if (axis == StageAxis::Dimensions)
-        return special;
-    const TokenSequence& tokens = axis == StageAxis::QueryTokens ? scenario.query : scenario.keyTokens();
-    for (int i = 0; i < std::min(count, tokens.size()); ++i)
-        special[static_cast<std::size_t>(i)] = tokens.tokens[static_cast<std::size_t>(i)].special;
-    return special;
-}
-
-std::optional<CellRef> strongestCell(const Matrix& values, const Scenario& scenario, Stage stage) {
-    const bool sameTokens = isTokenByToken(stage) && !scenario.key;
-    const std::vector<bool> specialRow = specialPlaces(stageInfo(stage).rows, scenario, values.rows());
-    const std::vector<bool> specialCol = specialPlaces(stageInfo(stage).cols, scenario, values.cols());
-    std::optional<CellRef> strongest[3]; // moving words, ordinary tokens, all
-    float largest[3] = {};
-    for (int r = 0; r < values.rows(); ++r)
-        for (int c = 0; c < values.cols(); ++c) {
-            const float size = std::abs(values(r, c));
-            if (!std::isfinite(size))
-                continue;
-            const bool ordinary = !specialRow[static_cast<std::size_t>(r)] && !specialCol[static_cast<std::size_t>(c)];
-            const bool resting = sameTokens && (c == r || c == 0);
-            for (const int rank : {0, 1, 2})
-                if (size > largest[rank] && (rank == 2 || (ordinary && (rank == 1 || !resting)))) {
-                    largest[rank] = size;
-                    strongest[rank] = CellRef{r, c};
-                }
-        }
-    return strongest[0] ? strongest[0] : strongest[1] ? strongest[1] : strongest[2];
-}
 
 bool restsOnSpecial(const HeadSummary& head, const Scenario& scenario) {
     const std::vector<Token>& keys = scenario.keyTokens().tokens;
@@ -95,26 +34,9 @@ Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, cons
     Survey survey;
     survey.trace = trace;
     survey.pinned = pinned;
-    const ModelConfig& config = trace->config();
     const std::int64_t cells = static_cast<std::int64_t>(trace->scenario.queries()) * trace->scenario.keys();
-    if (cells > HeadSurvey::mostCells)
-        return survey;
-    for (int l = 0; l < config.layers; ++l)
-        for (int h = 0; h < config.heads; ++h) {
-            if (stop.stop_requested())
-                throw Cancelled();
-            const SharedMatrix weights = stageMatrix(*trace, LayerIndex{l}, HeadIndex{h}, Stage::Weights);
-            HeadSummary head;
-            head.metrics = headMetrics(*trace, LayerIndex{l}, HeadIndex{h});
-            head.thumbnail = pooledByMaximum(*weights, HeadSurvey::thumbnailCells);
-            addRowSums(head, *weights, trace->layer(LayerIndex{l}).emptyRows);
-            head.strongest = strongestCell(*weights, trace->scenario, Stage::Weights);
-            if (head.strongest)
-                head.strongestWeight = (*weights)(head.strongest->row, head.strongest->col);
-            if (pinned && pinned->row < weights->rows() && pinned->col < weights->cols())
-                head.pinnedWeight = (*weights)(pinned->row, pinned->col);
-            survey.heads.push_back(std::move(head));
-        }
+    if (cells <= HeadSurvey::mostCells)
+        survey.heads = summariesOf(*trace, HeadSurvey::thumbnailCells, pinned, stop);
     return survey;
 }
 

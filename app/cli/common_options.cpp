@@ -5,6 +5,7 @@
 #include "core/exchange/mask_file.h"
 #include "core/model/captured_attention.h"
 #include "core/model/tensor_file.h"
+#include "core/tensor/parallel.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -419,8 +420,9 @@ void addComputeOptions(CommandLine& line, ComputeOptions& o) {
     line.value("--layer", o.layer, "L", "the layer, from 0");
     line.value("--head", o.head, "H", "a head, a list as in 0,3,5-7, or all");
     line.group("Computing");
-    line.value("--backend", o.backend, "NAME", "auto, cpu or opencl[:N] (auto); `headscope devices` lists them");
-    line.value("--threads", o.threads, "N", "threads; the reference backend always uses one");
+    line.value("--backend", o.backend, "NAME",
+               "auto, cpu, reference or opencl[:N] (auto); `headscope devices` lists them");
+    line.value("--threads", o.threads, "N", "threads (as many as the machine has cores)");
     line.group("Options");
 }
 
@@ -496,6 +498,14 @@ std::string readTextFile(const std::string& path, std::istream& standardInput) {
     return text;
 }
 
+void setThreads(const OptionText& threads) {
+    constexpr int most = 256;
+    const int n = threads ? parseInt("--threads", *threads, 1) : 0;
+    refuseIf(n > most, "--threads: expected at most " + std::to_string(most) + ", found " + std::to_string(n));
+    if (threads)
+        setThreadCount(n);
+}
+
 SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams) {
     SharedTrace computed = trace(scenario, backend);
     if (const std::string sentence = overflowNote(*computed); !sentence.empty())
@@ -504,8 +514,7 @@ SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const S
 }
 
 const Backend& chosenBackend(const ComputeOptions& o) {
-    if (o.threads)
-        parseInt("--threads", *o.threads, 1); // the reference backend uses one whatever is asked for
+    setThreads(o.threads);
     return backendByName(o.backend.value_or("auto"));
 }
 

@@ -55,6 +55,7 @@ void refuseHeadsOption(const ModelOptions& options, const Model& model);        
 std::string readTextFile(const std::string& path, std::istream& standardInput); // "-" is standard input; valid UTF-8
 // The scenario, checked, with the view of --scenario or the default one. Notes go to streams.err.
 Document openDocument(const ComputeOptions& options, const Streams& streams);
+void setThreads(const OptionText& threads); // --threads, for the whole program
 // The scenario traced; what is beyond the range of float32 is noted.
 SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams);
 const Backend& chosenBackend(const ComputeOptions& options);

@@ -198,6 +198,19 @@ TEST_F(Captured, OwnDumpsShowEveryStageThatIsInThem) {
     }
 }
 
+// As many keys as queries do not make one text of two.
+TEST_F(Captured, AnOwnDumpOfCrossAttentionKeepsItsKeys) {
+    ScenarioRequest request;
+    request.source.name = "toy";
+    request.text = "the black cat";
+    request.pair = "le chat noir";
+    const SharedTrace computed = trace(makeScenario(request), referenceBackend());
+    const Scenario s = opened(write(dumpArrays(*computed, {})));
+    ASSERT_TRUE(s.key.has_value());
+    EXPECT_EQ(s.key->tokens[1].text, "chat");
+    EXPECT_TRUE(stageAvailable(s, Stage::EmbeddingKey));
+}
+
 TEST_F(Captured, OfAnEncoderDecodersDumpTheCrossingAttentionIsShown) {
     const std::vector<float> cross = softRows<float>(2, 3, 5);
     const NamedArray query{"tokens.query", {3}, std::vector<std::string>{"</s>", "le", "chat"}},
@@ -245,6 +258,8 @@ TEST_F(Captured, WhatDoesNotFitIsRefusedByName) {
     nan[5] = NAN;
     refused({{"weights", {3, 3}, nan}}, {"weights", "finite", "nan", "row 1, column 2"});
     refused({{"weights", {3, 3}, one}, {"tokens", {3}, std::vector<std::int64_t>{1, 2, 3}}}, {"tokens", "unicode"});
+    refused({{"layers.0.self.weights", {1, 3, 3}, one}, {"heads", {1}, std::vector<float>{NAN}}},
+            {"heads", "whole numbers", "nan"});
     refused({{"layers.0.self.weights", {1, 3, 3}, one}, {"layers.0.self.scores", {1, 3, 2}, softRows<float>(1, 3, 2)}},
             {"layers.0.self.scores", "1 x 3 x 3", "1 x 3 x 2"});
 }

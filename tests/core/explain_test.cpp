@@ -43,14 +43,17 @@ double sumOfMagnitudes(const CellExplanation& e) {
     return sum;
 }
 
-// How far off an explanation may be. Steps after the sum change its size: what they show counts as a term.
-double allowance(const CellExplanation& e) {
-    double scale = sumOfMagnitudes(e);
+// How far off an explanation may be. Steps after the sum change its size: what they show counts as a term. products:
+// the sum of |terms| inside the terms, where each is a sum itself.
+double allowance(const CellExplanation& e, double products) {
+    double scale = std::max(sumOfMagnitudes(e), products);
     for (const ExplainStep& s : e.steps) {
         scale = std::isfinite(s.value) ? std::max(scale, std::abs(s.value)) : scale;
     }
     if (e.stage == Stage::Weights || e.stage == Stage::Norms) {
-        scale = std::abs(arrivedAt(e)); // no help from large scores: relative to the weight itself
+        // No help from large scores: relative to the weight itself. But exp turns what its argument is rounded by into
+        // a relative difference, and the argument is the weight's logarithm, in single precision.
+        scale = std::abs(arrivedAt(e)) * std::max(1.0, std::abs(std::log(std::abs(arrivedAt(e)) + 1e-30)) / 8);
     }
     return 1e-6 * scale + 1e-30;
 }
@@ -85,7 +88,13 @@ void expectExplained(const Scenario& scenario) {
                     if (std::isinf(e.value)) {
                         ASSERT_EQ(arrivedAt(e), e.value) << where();
                     } else {
-                        ASSERT_NEAR(arrivedAt(e), e.value, allowance(e)) << where();
+                        double products = 0;
+                        const SharedMatrix& wO = scenario.model->layer(LayerIndex{l}).wO;
+                        for (int c = 0; stage == Stage::Output && wO && c < wO->rows(); ++c) {
+                            products += std::abs(static_cast<double>((*t->layer(LayerIndex{l}).concat)(row, c)) *
+                                                 (*wO)(c, std::min(col, wO->cols() - 1)));
+                        }
+                        ASSERT_NEAR(arrivedAt(e), e.value, allowance(e, products)) << where();
                     }
                     ASSERT_TRUE(std::ranges::is_sorted(e.terms, std::greater{}, [](const Term& term) {
                         return std::abs(term.product);

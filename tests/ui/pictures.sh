@@ -23,7 +23,6 @@ viewed links "$middle" mini '{"figure": "links", "layer": 1, "heads": [8], "thre
 viewed many "$short" mini '{"figure": "links", "layer": 0, "heads": [0, 2, 5, 8]}'
 viewed grid "$short" mini '{"figure": "grid", "layer": 0, "heads": [0]}'
 viewed stages "$short" mini '{"figure": "stages", "layer": 5, "heads": [11], "cell": [3, 2]}'
-viewed walk "$short" mini '{"figure": "walk", "layer": 5, "heads": [11], "stage": "scores", "cell": [3, 2]}'
 viewed words "$middle" mini '{"layer": 1, "heads": [8], "words": true, "special": "drop", "values": true}'
 viewed sides "$short" mini '{"layer": 0, "heads": [2, 5, 8]}'
 
@@ -32,7 +31,7 @@ declare -A states=(
   [02-long]="--text|$long"
   [03-decoder]="--model|story|--text|$story"
   [04-patterns]="--model|patterns|--text|$short, the cat sat."
-  [05-cross]="--model|toy|--text|$short|--pair|Le chat dort"
+  [05-cross]="--model|translate|--text|the small black cat sleeps"
   [06-grouped]="--model|toy|--heads|8|--kv-heads|2|--layers|3|--text|$short"
   [07-links]="--scenario|$scratch/links.headscope"
   [08-many]="--scenario|$scratch/many.headscope"
