@@ -7,6 +7,29 @@
 
 namespace headscope {
 
+bool restsOnSpecial(const HeadSummary& head, const Scenario& scenario) {
+    const std::vector<Token>& keys = scenario.keyTokens().tokens;
+    return (head.metrics.label == "first" && keys.front().special) ||
+           (head.metrics.label == "separator" && std::ranges::any_of(keys, &Token::special));
+}
+
+const HeadSummary* mostTelling(const Survey& survey) {
+    const HeadSummary* best = nullptr;
+    double most = 0;
+    for (const HeadSummary& head : survey.heads) {
+        if (!head.strongest)
+            continue;
+        const bool ownWords =
+            head.metrics.label == "none" || head.metrics.label == "same word" || head.metrics.label == "induction";
+        const double telling = static_cast<double>(head.strongestWeight) * (ownWords ? 1 : 0.5);
+        if (telling > most) {
+            most = telling;
+            best = &head;
+        }
+    }
+    return best;
+}
+
 Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop) {
     Survey survey;
     survey.trace = trace;
@@ -49,6 +72,10 @@ void HeadSurvey::refresh() {
     m_jobs.submit(work, [this](const Outcome<SharedSurvey>& outcome) {
         if (const auto* survey = std::get_if<SharedSurvey>(&outcome)) {
             m_current = *survey;
+            const bool isPresent =
+                m_current->trace == m_workspace.trace() && m_current->trace->scenario == m_workspace.scenario();
+            if (const HeadSummary* head = isPresent ? mostTelling(*m_current) : nullptr)
+                m_workspace.offerHead(head->metrics.layer, head->metrics.head, head->strongest);
             emit changed();
         }
     });

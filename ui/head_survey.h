@@ -25,6 +25,11 @@ using SharedSurvey = std::shared_ptr<const Survey>;
 
 // Pure; polls stop all the time. Throws Cancelled.
 Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop);
+// The head to open a trained model on when nobody chose one: the one whose strongest link between two words is the most
+// striking; heads whose pattern position or special tokens explain count half. Null without heads.
+const HeadSummary* mostTelling(const Survey& survey);
+// True where the label means that the head rests on tokens that the model added: first and separator tokens.
+bool restsOnSpecial(const HeadSummary& head, const Scenario& scenario);
 
 class HeadSurvey : public QObject {
     Q_OBJECT

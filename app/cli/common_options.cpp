@@ -75,8 +75,16 @@ void refuseTokenOptions(const ComputeOptions& o, const Model& model) {
         refuseIf(o.special.has_value(), "--special is for models that add special tokens; " + name + " adds none");
         refuseIf(o.words, "--words joins the pieces of subword models; the tokens of " + name + " are whole words");
     }
-    refuseIf(o.special.has_value(), "--special is not there yet: leave it out, special tokens are shown");
-    refuseIf(o.words, "--words is not there yet: leave it out, the pieces of a word are shown apart");
+}
+
+void applyTokenOptions(View& view, const ComputeOptions& o) {
+    if (o.special) {
+        const auto special = specialFromName(*o.special);
+        if (!special)
+            throw InputError("--special: expected show, hide, unranged or drop, found '" + *o.special + "'");
+        view.special = *special;
+    }
+    view.words = view.words || o.words;
 }
 
 SharedMatrix readMatrixFile(const std::string& option, const std::string& path) {
@@ -403,8 +411,11 @@ void addComputeOptions(CommandLine& line, ComputeOptions& o) {
     line.value("--ablate", o.ablate, "L:H,...", "switch heads off before W_O");
     line.list("--rule", o.rules, "NAME", "a class rule, wrong on purpose: " + ruleNames());
     line.value("--site", o.site, "SITE", "encoder.self, decoder.self or decoder.cross (encoder-decoder models)");
-    line.value("--special", o.special, "HOW", "show, hide, unranged or drop special tokens (models that add some)");
-    line.flag("--words", o.words, "join the pieces of words (subword models)");
+    line.value("--special", o.special, "HOW",
+               "special tokens: show, hide, unranged (no say in the colour range) or drop (rows divided by what is "
+               "left); models that add some");
+    line.flag("--words", o.words,
+              "weights: join the pieces of words, sum over keys, mean over queries (subword models)");
     line.group("Selection");
     line.value("--layer", o.layer, "L", "the layer, from 0");
     line.value("--head", o.head, "H", "a head, a list as in 0,3,5-7, or all");
@@ -546,6 +557,11 @@ CellRef parseCell(const std::string& text, int rows, int cols) {
     return cell;
 }
 
+void noteTokenOptions(const ComputeOptions& o, const std::string& why, const Streams& streams) {
+    if (o.words || (o.special && *o.special != "show"))
+        streams.err << "headscope: note: --words and --special shape pictures and tables; " << why << '\n';
+}
+
 OutputPath outputPath(const OptionText& out, const std::vector<std::string>& suffixes) {
     std::string list;
     for (const std::string& suffix : suffixes)
@@ -583,6 +599,7 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
     }
     refuseHeadsOption(o.model, *scenario.model);
     refuseTokenOptions(o, *scenario.model);
+    applyTokenOptions(document.view, o);
     applySite(scenario, o);
     applyAttentionOptions(scenario, o, streams);
     validate(scenario);

@@ -65,6 +65,9 @@ std::vector<HeadIndex> parseHeads(const std::string& text, const ModelConfig& co
 std::vector<Stage> parseStages(const std::string& text, const Scenario& scenario);
 CellRef parseCell(const std::string& text, int rows, int cols); // "ROW,COL"
 
+// Says that --words and --special change nothing in what a command writes, when one was given.
+void noteTokenOptions(const ComputeOptions& options, const std::string& why, const Streams& streams);
+
 // The path to write to; its suffix in lower case must be one of `suffixes` (".png", ".svg").
 struct OutputPath {
     std::string path, suffix;

@@ -24,24 +24,55 @@ struct Peak {
         }
     }
 };
-// Off the places where nearly every head rests, and everywhere.
-struct Peaks {
-    Peak telling, any;
+// Where a cell of a matrix may stand: between ordinary tokens, or where nearly every head rests.
+class Places {
+public:
+    Places(const Scenario& scenario, Stage stage, int rows, int cols)
+        : m_sameTokens(isTokenByToken(stage) && !scenario.key),
+          m_specialRow(specials(scenario, stageInfo(stage).rows, rows)),
+          m_specialCol(specials(scenario, stageInfo(stage).cols, cols)) {}
 
-    void addRow(std::span<const float> values, int row, bool sameTokens) {
+    bool isOrdinary(int row, int col) const {
+        return !m_specialRow[static_cast<std::size_t>(row)] && !m_specialCol[static_cast<std::size_t>(col)];
+    }
+    bool isResting(int row, int col) const { return m_sameTokens && (col == row || col == 0); }
+
+private:
+    static std::vector<bool> specials(const Scenario& scenario, StageAxis axis, int count) {
+        std::vector<bool> special(static_cast<std::size_t>(count));
+        if (axis == StageAxis::Dimensions)
+            return special;
+        const TokenSequence& tokens = axis == StageAxis::QueryTokens ? scenario.query : scenario.keyTokens();
+        for (int i = 0; i < std::min(count, tokens.size()); ++i)
+            special[static_cast<std::size_t>(i)] = tokens.tokens[static_cast<std::size_t>(i)].special;
+        return special;
+    }
+
+    bool m_sameTokens;
+    std::vector<bool> m_specialRow, m_specialCol;
+};
+
+// The largest of each kind of place; the first kind that has one counts.
+struct Peaks {
+    Peak moving, ordinary, any;
+
+    void addRow(std::span<const float> values, int row, const Places& places) {
         for (int c = 0; c < static_cast<int>(values.size()); ++c) {
             const float v = values[static_cast<std::size_t>(c)];
-            if (!sameTokens || (c != row && c != 0))
-                telling.offer(v, row, c);
-            else if (telling.size == 0)
-                any.offer(v, row, c);
+            const bool isOrdinary = places.isOrdinary(row, c);
+            if (isOrdinary && !places.isResting(row, c))
+                moving.offer(v, row, c);
+            else if (moving.size == 0)
+                (isOrdinary ? ordinary : any).offer(v, row, c);
         }
     }
     void add(const Peaks& other) {
-        telling.offer(other.telling.size, other.telling.cell.row, other.telling.cell.col);
-        any.offer(other.any.size, other.any.cell.row, other.any.cell.col);
+        for (const auto which : {&Peaks::moving, &Peaks::ordinary, &Peaks::any}) {
+            const Peak& from = other.*which;
+            (this->*which).offer(from.size, from.cell.row, from.cell.col);
+        }
     }
-    const Peak& best() const { return telling.size > 0 ? telling : any; }
+    const Peak& best() const { return moving.size > 0 ? moving : ordinary.size > 0 ? ordinary : any; }
     std::optional<CellRef> cell() const { return best().size > 0 ? std::optional(best().cell) : std::nullopt; }
 };
 
@@ -51,7 +82,8 @@ public:
     Collector(const AttentionTrace& trace, LayerIndex layer, HeadIndex head,
               std::shared_ptr<const HeadMeter::Keys> keys, int thumbnailCells, std::optional<CellRef> pinned)
         : m_trace(trace), m_layer(layer), m_meter(trace, layer, head, std::move(keys)), m_pinned(pinned),
-          m_mayBeNegative(trace.scenario.model->captured() != nullptr), m_sameTokens(!trace.scenario.key) {
+          m_mayBeNegative(trace.scenario.model->captured() != nullptr),
+          m_places(trace.scenario, Stage::Weights, trace.scenario.queries(), trace.scenario.keys()) {
         m_summary.thumbnail =
             Matrix(std::min(trace.scenario.queries(), thumbnailCells), std::min(trace.scenario.keys(), thumbnailCells),
                    -std::numeric_limits<float>::infinity());
@@ -74,8 +106,8 @@ public:
                 least = std::min(least, sums.sum);
                 most = std::max(most, sums.sum);
             }
-            if (m_mayBeNegative || sums.largest >= peaks.telling.size)
-                peaks.addRow(values, row, m_sameTokens);
+            if (m_mayBeNegative || sums.largest >= peaks.moving.size)
+                peaks.addRow(values, row, m_places);
             if (m_pinned && m_pinned->row == row && m_pinned->col < weights.cols)
                 pinnedWeight = values[static_cast<std::size_t>(m_pinned->col)];
         }
@@ -102,7 +134,8 @@ private:
     LayerIndex m_layer;
     HeadMeter m_meter;
     std::optional<CellRef> m_pinned;
-    bool m_mayBeNegative, m_sameTokens;
+    bool m_mayBeNegative;
+    Places m_places;
     std::mutex m_lock;
     Peaks m_peaks;
     HeadSummary m_summary;
@@ -132,10 +165,11 @@ std::vector<HeadSummary> summariesOf(const AttentionTrace& trace, int thumbnailC
     return all;
 }
 
-std::optional<CellRef> strongestCell(const Matrix& values, bool sameTokens) {
+std::optional<CellRef> strongestCell(const Matrix& values, const Scenario& scenario, Stage stage) {
+    const Places places(scenario, stage, values.rows(), values.cols());
     Peaks peaks;
     for (int r = 0; r < values.rows(); ++r)
-        peaks.addRow(values.row(r), r, sameTokens);
+        peaks.addRow(values.row(r), r, places);
     return peaks.cell();
 }
 

@@ -24,9 +24,9 @@ struct HeadSummary {
 std::vector<HeadSummary> summariesOf(const AttentionTrace& trace, int thumbnailCells, std::optional<CellRef> pinned,
                                      const std::stop_token& stop = {});
 
-// The cell that says most at first sight: the largest magnitude off the diagonal and off the first key, where nearly
-// every head rests; without such a cell the largest of all. sameTokens: rows and columns are the same tokens. Nothing
-// for a matrix without a finite number.
-std::optional<CellRef> strongestCell(const Matrix& values, bool sameTokens);
+// The cell that says most at first sight: the largest magnitude between ordinary tokens, off the diagonal and off the
+// first key, where nearly every head rests; without such a cell the largest of ordinary tokens, then the largest of
+// all. Nothing for a matrix without a finite number.
+std::optional<CellRef> strongestCell(const Matrix& values, const Scenario& scenario, Stage stage);
 
 } // namespace headscope

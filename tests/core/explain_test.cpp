@@ -64,7 +64,8 @@ void expectExplained(const Scenario& scenario) {
     for (const Stage stage : availableStages(scenario)) {
         const StageShape shape = stageShape(t->config(), stage, scenario.queries(), scenario.keys());
         const int heads = stageInfo(stage).scope == StageScope::AllHeads ? 1 : t->config().heads;
-        const int step = shape.rows * shape.cols > 400 ? 7 : 1;
+        const int cells = shape.rows * shape.cols;
+        const int step = cells > 1000 ? 397 : cells > 400 ? 7 : 1;
         for (int l = 0; l < t->config().layers; ++l) {
             for (int h = 0; h < heads; ++h) {
                 const Matrix shown = stageOf(t, stage, h, l);
@@ -158,6 +159,35 @@ TEST(Explain, EveryCellWithAlibiAndCausalMask) {
     Scenario s = toy(o, text);
     s.mask = parseMask("causal");
     expectExplained(s);
+}
+
+// Trained models bring norms, rotary positions of their own, and MLPs between the layers.
+TEST(Explain, CellsOfATrainedEncoder) {
+    expectExplained(makeScenario(requestOf("mini", "the cat sat")));
+}
+
+TEST(Explain, CellsOfATrainedDecoder) {
+    expectExplained(makeScenario(requestOf("story", "the cat sat")));
+}
+
+// A factor that says where it stands stands there.
+TEST(Explain, FactorsAreTheCellsTheyComeFrom) {
+    const Scenario s = toy(grouped(), text);
+    const SharedTrace t = run(s);
+    for (const Stage stage : availableStages(s)) {
+        const CellExplanation e = explainCell(*t, LayerIndex{1}, HeadIndex{3}, stage, 2, 4);
+        for (const Term& term : e.terms) {
+            for (const auto& [from, value] : {std::pair(term.leftFrom, term.left), {term.rightFrom, term.right}}) {
+                if (!from)
+                    continue;
+                const SharedMatrix matrix = from->stage ? stageMatrix(*t, from->layer, from->head, *from->stage)
+                                                        : s.model->tensor({from->layer, *from->weight});
+                EXPECT_NEAR((*matrix)(from->row, from->col), value, 1e-6) << stageInfo(stage).id << " " << term.label;
+            }
+        }
+        const bool isSum = stage != Stage::Norms && stage != Stage::EmbeddingKey;
+        EXPECT_EQ(!e.terms.empty() && e.terms.front().leftFrom.has_value(), isSum) << stageInfo(stage).id;
+    }
 }
 
 TEST(Explain, EveryCellOfCrossAttention) {

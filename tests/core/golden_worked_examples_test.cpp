@@ -248,13 +248,14 @@ Arrays raschkaTrainable(const json& f) { // _2: the second word's row
 Arrays karina(const json& f) { // and what would follow from the figures as they were printed
     const Matrix one = identity(2, 2), x = input(f, "X"), printed = published(f, "softmax");
     const SharedTrace t = runLayer({{one}, {one}, {one}, {}, {}, 1 / sqrt2}, x);
-    return {{"QKt", stageOf(t, Stage::Scores)},
-            {"scaled", stageOf(t, Stage::Scaled)},
-            {"softmax", stageOf(t, Stage::Weights)},
-            {"output", stageOf(t, Stage::HeadOutput)},
-            {"printed_softmax_row_sums", transposed(backendByName("auto").linear(printed, Matrix(5, 1, 1.0F), nullptr))},
-            {"softmax_of_printed_scaled", attendScores(published(f, "scaled"), 1, parseMask("none"), x).weights},
-            {"output_from_printed_softmax", backendByName("auto").linear(printed, x, nullptr)}};
+    return {
+        {"QKt", stageOf(t, Stage::Scores)},
+        {"scaled", stageOf(t, Stage::Scaled)},
+        {"softmax", stageOf(t, Stage::Weights)},
+        {"output", stageOf(t, Stage::HeadOutput)},
+        {"printed_softmax_row_sums", transposed(backendByName("auto").linear(printed, Matrix(5, 1, 1.0F), nullptr))},
+        {"softmax_of_printed_scaled", attendScores(published(f, "scaled"), 1, parseMask("none"), x).weights},
+        {"output_from_printed_softmax", backendByName("auto").linear(printed, x, nullptr)}};
 }
 
 Arrays statquestTwoHeads(const json& f) {

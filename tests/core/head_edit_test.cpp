@@ -125,7 +125,7 @@ TEST(Overview, SummariesAreThoseOfTheWholeMaps) {
             EXPECT_NEAR(s.metrics.distance, distance / a.rows(), 1e-4);
             EXPECT_EQ(s.pinnedWeight, a(pinned.row, pinned.col));
             ASSERT_TRUE(s.strongest);
-            EXPECT_EQ(*s.strongest, strongestCell(a, !scenario.key));
+            EXPECT_EQ(*s.strongest, strongestCell(a, scenario, Stage::Weights));
             EXPECT_EQ(s.strongestWeight, a(s.strongest->row, s.strongest->col));
             EXPECT_NEAR(s.leastRowSum, 1.0, 2e-6);
             EXPECT_NEAR(s.mostRowSum, 1.0, 2e-6);
