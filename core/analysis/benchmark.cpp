@@ -127,10 +127,9 @@ Work workOf(const BenchmarkRequest& r, const Backend& backend) {
                     const int i = (*round)++, head = i % c.heads; // another entry every time
                     static_cast<void>(headAfterEdit(*t, {LayerIndex{0}, WeightKind::WQ}, i % c.dModel,
                                                     head * c.dK + i % c.dK, 0.01F * static_cast<float>(i % 100),
-                                                    HeadIndex{head},
-                                                    {.scaled = true, .weights = true, .output = true}));
+                                                    HeadIndex{head}, {.scaled = true, .weights = true}));
                 },
-                n * d + 2 * n * n * (d / r.heads)};
+                n * d + n * n * (d / r.heads)};
     }
     case Job::Model: {
         const auto s = std::make_shared<const Scenario>(r.scenario(r.n));

@@ -12,7 +12,7 @@ namespace headscope {
 
 enum class Job {
     Attention, // X and W_Q, W_K, W_V, W_O to Q, K, V, all scaled scores, all weights, concat and output
-    Edit,      // one entry of W_Q changes: to the scaled scores, weights and output of its head
+    Edit,      // one entry of W_Q changes: to the maps of its head, scaled scores and weights
     Model,     // a whole scenario, from its tokens to the last layer, and the weights of all its heads
 };
 std::string_view jobName(Job job); // "attention", "edit", "model"

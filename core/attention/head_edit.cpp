@@ -10,7 +10,9 @@ namespace {
 Matrix editedColumn(const AttentionTrace& t, const Matrix& x, const Matrix& w, const Matrix* bias, TensorId id, int row,
                     int col, float value, int heads) {
     const bool isBias = id.kind == WeightKind::BQ || id.kind == WeightKind::BK || id.kind == WeightKind::BV;
-    Matrix column = copy(MatrixView(w).colRange(col, col + 1)); // (d_model, 1)
+    Matrix column(w.rows(), 1);
+    for (int r = 0; r < w.rows(); ++r)
+        column(r, 0) = w(r, col);
     if (!isBias)
         column(row, 0) = value;
     if (has(t.scenario.rules, Rule::SplitInput)) { // each head multiplies its own slice of x

@@ -164,7 +164,8 @@ int main(int argc, char** argv) {
                                                    headStages(*slow, layer, head, {.weights = true}).weights),
                                           distance(*last->hidden, *slow->hidden));
                 worst = std::max(worst, d);
-                if (!(d < 2e-5)) {
+                // Scores of a hundred (no-scale, three layers) in single precision: exp makes 1e-5 of their rounding.
+                if (!(d < 1e-4)) {
                     ++failures;
                     std::printf("session %ld step %d: %g from the reference\n", sessions, step, d);
                 }
