@@ -114,6 +114,8 @@ QString stageSizes(const Scenario& scenario, Stage stage) {
 }
 
 QString scaleText(const Scenario& scenario) {
+    if (scenario.model->captured())
+        return QCoreApplication::translate("headscope", "as captured");
     const int dK = scenario.model->config().dK;
     const double factor = scaleFactor(scenario);
     if (scenario.scale.kind == Scale::Kind::SqrtDk && std::abs(factor * std::sqrt(dK) - 1) < 1e-9)

@@ -198,6 +198,19 @@ TEST_F(Captured, OwnDumpsShowEveryStageThatIsInThem) {
     }
 }
 
+// As many keys as queries do not make one text of two.
+TEST_F(Captured, AnOwnDumpOfCrossAttentionKeepsItsKeys) {
+    ScenarioRequest request;
+    request.source.name = "toy";
+    request.text = "the black cat";
+    request.pair = "le chat noir";
+    const SharedTrace computed = trace(makeScenario(request), referenceBackend());
+    const Scenario s = opened(write(dumpArrays(*computed, {})));
+    ASSERT_TRUE(s.key.has_value());
+    EXPECT_EQ(s.key->tokens[1].text, "chat");
+    EXPECT_TRUE(stageAvailable(s, Stage::EmbeddingKey));
+}
+
 TEST_F(Captured, OfAnEncoderDecodersDumpTheCrossingAttentionIsShown) {
     const std::vector<float> cross = softRows<float>(2, 3, 5);
     const NamedArray query{"tokens.query", {3}, std::vector<std::string>{"</s>", "le", "chat"}},

@@ -77,7 +77,7 @@ void StatusLine::setSaved(const QString& state) {
 static QString rowSums(const Survey& survey) {
     if (survey.heads.empty())
         return StatusLine::tr("row sums not surveyed: long text");
-    constexpr double closeEnough = 1e-4;
+    const double closeEnough = survey.trace->scenario.model->captured() ? 1e-3 : 1e-4; // maybe kept as float16
     const double worst = survey.worstRowSum();
     const std::vector<bool>& emptyRows = survey.trace->layer(LayerIndex{0}).emptyRows; // the same in every layer
     const auto empty = std::ranges::count(emptyRows, true);
