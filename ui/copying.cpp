@@ -1,6 +1,6 @@
 #include "ui/copying.h"
 
-#include "core/exchange/dump.h"
+#include "core/analysis/shown.h"
 #include "core/exchange/scenario_file.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
@@ -34,14 +34,14 @@ void copyPicture(const Workspace& workspace) {
 
 QString tableText(const Workspace& workspace) {
     const View& view = workspace.view();
-    const LabelledMatrix table = labelledStage(*workspace.trace(), view.layer, view.heads.front(), view.stage);
+    const ShownStage table = shownHeads(*workspace.trace(), view);
     QString text;
-    for (const std::string& label : table.colLabels)
-        text += u'\t' + fromUtf8(label);
+    for (const ShownAxis::Place& col : table.cols.places)
+        text += u'\t' + fromUtf8(col.label);
     text += u'\n';
-    for (int r = 0; r < table.values.rows(); ++r) {
-        text += fromUtf8(table.rowLabels[static_cast<std::size_t>(r)]);
-        for (const float value : table.values.row(r))
+    for (int r = 0; r < table.matrix->rows(); ++r) {
+        text += fromUtf8(table.rows.places[static_cast<std::size_t>(r)].label);
+        for (const float value : table.matrix->row(r))
             text += u'\t' + shortestNumber(value, QLocale::c());
         text += u'\n';
     }

@@ -82,8 +82,16 @@ void DocumentSession::open(const QString& path) {
     if (!mayDiscard())
         return;
     const QString text = fromUtf8(m_workspace.scenario().firstText());
-    const auto work = [path, text](const std::stop_token&) { return openAnyFile(path, text); };
+    const auto work = [path, text](const std::stop_token& stop) {
+        Document document = openAnyFile(path, text);
+        if (stop.stop_requested())
+            throw Cancelled();
+        return document;
+    };
+    emit taskChanged(tr("Opening %1").arg(QFileInfo(path).fileName()));
     m_opening.submit(work, [this, path](const Outcome<Document>& outcome) {
+        if (!m_opening.busy())
+            emit taskChanged({});
         if (const auto* failure = std::get_if<Failure>(&outcome))
             emit problem(failure->sentence);
         const auto* document = std::get_if<Document>(&outcome);
@@ -148,13 +156,27 @@ bool DocumentSession::mayDiscard() {
 
 void DocumentSession::useModel(const ModelSource& source) {
     const Scenario scenario = m_workspace.scenario();
-    const auto work = [scenario, source](const std::stop_token&) { return withModel(scenario, source); };
+    const auto work = [scenario, source](const std::stop_token& stop) {
+        Scenario next = withModel(scenario, source);
+        if (stop.stop_requested())
+            throw Cancelled();
+        return next;
+    };
+    emit taskChanged(tr("Opening %1").arg(fromUtf8(source.name)));
     m_switching.submit(work, [this, source](const Outcome<Scenario>& outcome) {
+        if (!m_switching.busy())
+            emit taskChanged({});
         if (const auto* failure = std::get_if<Failure>(&outcome))
             emit problem(failure->sentence);
         else if (const auto* next = std::get_if<Scenario>(&outcome))
             m_workspace.edit(tr("Use the model %1").arg(fromUtf8(source.name)), *next);
     });
+}
+
+void DocumentSession::stopOpening() {
+    m_opening.cancel();
+    m_switching.cancel();
+    emit taskChanged({});
 }
 
 void DocumentSession::openText(const QString& text) {

@@ -42,6 +42,7 @@ public:
     bool saveTo(const QString& path);
     bool mayDiscard(); // true when nothing is unsaved, or the user says so
     void useModel(const ModelSource& source);
+    void stopOpening(); // what is being opened is forgotten; everything stays as it is
     void openText(const QString& text);
     // Offers what a crash has left behind (Autosave) and takes it up as an unsaved, undoable change; asks once a file.
     void offerRecovery(const QString& folder);
@@ -52,6 +53,7 @@ public:
 signals:
     void stateChanged();
     void problem(const QString& sentence);
+    void taskChanged(const QString& task); // "Opening model.gguf"; empty: done
 
 private:
     void remember(const QString& path);

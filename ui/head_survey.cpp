@@ -1,6 +1,5 @@
 #include "ui/head_survey.h"
 
-#include "core/attention/head_stages.h"
 #include "ui/workspace.h"
 
 #include <algorithm>
@@ -8,77 +7,36 @@
 
 namespace headscope {
 
-Matrix pooledByMaximum(const Matrix& values, int mostCells) {
-    const int rows = std::min(values.rows(), mostCells);
-    const int cols = std::min(values.cols(), mostCells);
-    if (rows == values.rows() && cols == values.cols())
-        return values;
-    Matrix pooled(rows, cols, -std::numeric_limits<float>::infinity());
-    for (int r = 0; r < values.rows(); ++r) {
-        const int to = static_cast<int>(static_cast<std::int64_t>(r) * rows / values.rows());
-        for (int c = 0; c < values.cols(); ++c) {
-            float& cell = pooled(to, static_cast<int>(static_cast<std::int64_t>(c) * cols / values.cols()));
-            cell = std::max(cell, values(r, c));
+bool restsOnSpecial(const HeadSummary& head, const Scenario& scenario) {
+    const std::vector<Token>& keys = scenario.keyTokens().tokens;
+    return (head.metrics.label == "first" && keys.front().special) ||
+           (head.metrics.label == "separator" && std::ranges::any_of(keys, &Token::special));
+}
+
+const HeadSummary* mostTelling(const Survey& survey) {
+    const HeadSummary* best = nullptr;
+    double most = 0;
+    for (const HeadSummary& head : survey.heads) {
+        if (!head.strongest)
+            continue;
+        const bool ownWords =
+            head.metrics.label == "none" || head.metrics.label == "same word" || head.metrics.label == "induction";
+        const double telling = static_cast<double>(head.strongestWeight) * (ownWords ? 1 : 0.5);
+        if (telling > most) {
+            most = telling;
+            best = &head;
         }
     }
-    return pooled;
-}
-
-static void addRowSums(HeadSummary& head, const Matrix& weights, const std::vector<bool>& emptyRows) {
-    for (int r = 0; r < weights.rows(); ++r) {
-        if (static_cast<std::size_t>(r) < emptyRows.size() && emptyRows[static_cast<std::size_t>(r)])
-            continue;
-        double sum = 0;
-        for (const float w : weights.row(r))
-            sum += static_cast<double>(w);
-        head.leastRowSum = std::min(head.leastRowSum, sum);
-        head.mostRowSum = std::max(head.mostRowSum, sum);
-    }
-}
-
-std::optional<CellRef> strongestCell(const Matrix& values, bool sameTokens) {
-    std::optional<CellRef> strongest;
-    float largest = 0;
-    for (const bool everywhere : {false, true}) {
-        for (int r = 0; r < values.rows(); ++r)
-            for (int c = 0; c < values.cols(); ++c) {
-                const float size = std::abs(values(r, c));
-                const bool resting = sameTokens && (c == r || c == 0);
-                if (std::isfinite(size) && size > largest && (everywhere || !resting)) {
-                    largest = size;
-                    strongest = CellRef{r, c};
-                }
-            }
-        if (strongest)
-            break;
-    }
-    return strongest;
+    return best;
 }
 
 Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop) {
     Survey survey;
     survey.trace = trace;
     survey.pinned = pinned;
-    const ModelConfig& config = trace->config();
     const std::int64_t cells = static_cast<std::int64_t>(trace->scenario.queries()) * trace->scenario.keys();
-    if (cells > HeadSurvey::mostCells)
-        return survey;
-    for (int l = 0; l < config.layers; ++l)
-        for (int h = 0; h < config.heads; ++h) {
-            if (stop.stop_requested())
-                throw Cancelled();
-            const SharedMatrix weights = stageMatrix(*trace, LayerIndex{l}, HeadIndex{h}, Stage::Weights);
-            HeadSummary head;
-            head.metrics = headMetrics(*trace, LayerIndex{l}, HeadIndex{h});
-            head.thumbnail = pooledByMaximum(*weights, HeadSurvey::thumbnailCells);
-            addRowSums(head, *weights, trace->layer(LayerIndex{l}).emptyRows);
-            head.strongest = strongestCell(*weights, !trace->scenario.key);
-            if (head.strongest)
-                head.strongestWeight = (*weights)(head.strongest->row, head.strongest->col);
-            if (pinned && pinned->row < weights->rows() && pinned->col < weights->cols())
-                head.pinnedWeight = (*weights)(pinned->row, pinned->col);
-            survey.heads.push_back(std::move(head));
-        }
+    if (cells <= HeadSurvey::mostCells)
+        survey.heads = summariesOf(*trace, HeadSurvey::thumbnailCells, pinned, stop);
     return survey;
 }
 
@@ -114,6 +72,10 @@ void HeadSurvey::refresh() {
     m_jobs.submit(work, [this](const Outcome<SharedSurvey>& outcome) {
         if (const auto* survey = std::get_if<SharedSurvey>(&outcome)) {
             m_current = *survey;
+            const bool isPresent =
+                m_current->trace == m_workspace.trace() && m_current->trace->scenario == m_workspace.scenario();
+            if (const HeadSummary* head = isPresent ? mostTelling(*m_current) : nullptr)
+                m_workspace.offerHead(head->metrics.layer, head->metrics.head, head->strongest);
             emit changed();
         }
     });

@@ -2,8 +2,7 @@
 // in the background after each trace, latest wins. Not here: the metrics themselves (core/analysis), drawing.
 #pragma once
 
-#include "core/analysis/metrics.h"
-#include "core/attention/view.h"
+#include "core/analysis/overview.h"
 #include "ui/latest_wins.h"
 
 #include <QObject>
@@ -15,16 +14,6 @@ namespace headscope {
 
 class Workspace;
 
-// One head: its metrics, a small picture of its weights, and where it looks hardest.
-struct HeadSummary {
-    HeadMetrics metrics;
-    Matrix thumbnail;                 // weights, pooled by the largest of each block; at most thumbnailCells square
-    std::optional<CellRef> strongest; // strongestCell of the weights
-    float strongestWeight = 0;
-    double leastRowSum = 1, mostRowSum = 1; // over the rows that are not fully masked
-    float pinnedWeight = 0;                 // of the pinned cell, 0 without one
-};
-
 struct Survey {
     SharedTrace trace;              // of which it is
     std::optional<CellRef> pinned;  // for which pinnedWeight is
@@ -34,14 +23,13 @@ struct Survey {
 };
 using SharedSurvey = std::shared_ptr<const Survey>;
 
-// Pure; polls stop after every head. Throws Cancelled.
+// Pure; polls stop all the time. Throws Cancelled.
 Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop);
-// The cell that says most at first sight: the largest magnitude off the diagonal and off the first key, where nearly
-// every head rests; without such a cell the largest of all. sameTokens: rows and columns are the same tokens. Nothing
-// for a matrix without a finite number.
-std::optional<CellRef> strongestCell(const Matrix& values, bool sameTokens);
-// The largest value of each block of cells; a matrix that is small enough comes back as it is.
-Matrix pooledByMaximum(const Matrix& values, int mostCells);
+// The head to open a trained model on when nobody chose one: the one whose strongest link between two words is the most
+// striking; heads whose pattern position or special tokens explain count half. Null without heads.
+const HeadSummary* mostTelling(const Survey& survey);
+// True where the label means that the head rests on tokens that the model added: first and separator tokens.
+bool restsOnSpecial(const HeadSummary& head, const Scenario& scenario);
 
 class HeadSurvey : public QObject {
     Q_OBJECT

@@ -8,16 +8,23 @@
 #include "ui/document_session.h"
 #include "ui/examples.h"
 #include "ui/head_survey.h"
+#include "ui/mirror_window.h"
 #include "ui/render_command.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/card_title.h"
 #include "ui/widgets/cell_inspector.h"
+#include "ui/widgets/cell_menu.h"
 #include "ui/widgets/cost_panel.h"
 #include "ui/widgets/found_list.h"
 #include "ui/widgets/head_grid.h"
 #include "ui/widgets/heatmap_panel.h"
+#include "ui/widgets/links_panel.h"
+#include "ui/widgets/mask_brush.h"
+#include "ui/widgets/next_word_panel.h"
 #include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/site_switch.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/stage_stepper.h"
 #include "ui/widgets/status_line.h"
@@ -25,6 +32,7 @@
 #include "ui/widgets/view_controls.h"
 #include "ui/widgets/weight_editor.h"
 
+#include <QActionGroup>
 #include <QApplication>
 #include <QClipboard>
 #include <QCloseEvent>
@@ -39,6 +47,7 @@
 #include <QSettings>
 #include <QTabWidget>
 #include <QTimer>
+#include <QUndoView>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -46,7 +55,7 @@
 namespace headscope {
 
 // Raised when the arrangement of the docks changes, so that an old saved layout is not forced onto it.
-static constexpr int layoutVersion = 1;
+static constexpr int layoutVersion = 2;
 static constexpr int windowMargin = 10;
 
 MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
@@ -99,32 +108,28 @@ void MainWindow::createTop() {
     setStatusBar(m_status);
 }
 
-// A dock that looks like a card with a quiet heading; the heading still drags it.
+// A dock that looks like a card; its heading drags it.
 static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QString& title, QWidget* content,
                              bool atLeft) {
     auto* dock = new QDockWidget(title, window);
     dock->setObjectName(name);
-    dock->setTitleBarWidget(new QWidget); // the card has its own heading
+    const bool hasTabs = qobject_cast<QTabWidget*>(content) != nullptr; // a heading of their own
+    dock->setTitleBarWidget(
+        new CardTitle(*dock, hasTabs ? QString() : title, atLeft ? windowMargin : 0, atLeft ? 0 : windowMargin));
     auto* frame = new QWidget;
     auto* around = new QVBoxLayout(frame);
     around->setContentsMargins(atLeft ? windowMargin : 0, 0, atLeft ? 0 : windowMargin, 4);
     auto* card = new QFrame;
-    card->setObjectName(QStringLiteral("card"));
+    card->setObjectName(QStringLiteral("cardBody"));
     auto* column = new QVBoxLayout(card);
-    column->setContentsMargins(12, 8, 12, 8);
-    column->setSpacing(6);
-    if (!qobject_cast<QTabWidget*>(content)) { // tabs are a heading of their own
-        auto* heading = new QLabel(title.toUpper());
-        heading->setObjectName(QStringLiteral("heading"));
-        heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-        column->addWidget(heading);
-    }
+    column->setContentsMargins(12, hasTabs ? 0 : 6, 12, 8);
     if (content->minimumHeight() == 0)
         content->setMinimumHeight(90); // the window stays whole on a small screen; contents scroll
     column->addWidget(content, 1);
     around->addWidget(card);
     dock->setWidget(frame);
-    dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
+    dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable |
+                      QDockWidget::DockWidgetFloatable);
     return dock;
 }
 
@@ -140,8 +145,13 @@ static QWidget* scrolling(QWidget* page) {
 }
 
 void MainWindow::createDocks() {
-    m_headsDock =
-        cardDock(this, QStringLiteral("heads"), tr("Heads"), m_heads = new HeadGrid(*m_workspace, *m_survey), true);
+    auto* heads = new QWidget;
+    auto* column = new QVBoxLayout(heads);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->addWidget(new SiteSwitch(*m_workspace));
+    column->addWidget(m_heads = new HeadGrid(*m_workspace, *m_survey));
+    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), heads, true);
     connect(
         m_heads, &HeadGrid::heightNeeded, this,
         [this] {
@@ -149,27 +159,46 @@ void MainWindow::createDocks() {
                 sizeHeads();
         },
         Qt::QueuedConnection);
-    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"),
-                           new FoundList(*m_workspace, *m_survey), true);
-    m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"),
-                               new CellInspector(*m_workspace), false);
+    auto* found = new FoundList(*m_workspace, *m_survey);
+    connect(found, &FoundList::kindChosen, m_heads, &HeadGrid::showKind);
+    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"), found, true);
+    auto* inspector = new CellInspector(*m_workspace);
+    connect(inspector, &CellInspector::weightWanted, this, &MainWindow::showWeight);
+    m_inspectorDock =
+        cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"), inspector, false);
     auto* tabs = new QTabWidget;
     tabs->setDocumentMode(true);
-    tabs->addTab(new WeightEditor(*m_workspace), tr("Weights"));
+    tabs->addTab(m_weights = new WeightEditor(*m_workspace), tr("Weights"));
     tabs->addTab(scrolling(new RulesPanel(*m_workspace)), tr("Class rules"));
     tabs->addTab(scrolling(new CostPanel(*m_workspace)), tr("Cost"));
+    auto* nextWord = new NextWordPanel(*m_workspace);
+    const int nextWordTab = tabs->addTab(nextWord, tr("Next word"));
+    tabs->setTabVisible(nextWordTab, false);
+    connect(nextWord, &NextWordPanel::available, tabs,
+            [tabs, nextWordTab](bool predicts) { tabs->setTabVisible(nextWordTab, predicts); });
     m_editDock = cardDock(this, QStringLiteral("edit"), tr("Change it"), tabs, false);
+    auto* history = new QUndoView(m_workspace->undoStack());
+    history->setEmptyLabel(tr("as it was opened"));
+    history->setAccessibleName(tr("Every change, to go back to"));
+    m_historyDock = cardDock(this, QStringLiteral("history"), tr("Changes"), history, true);
+}
+
+QList<QDockWidget*> MainWindow::docks() const {
+    return {m_headsDock, m_foundDock, m_inspectorDock, m_editDock, m_historyDock};
 }
 
 void MainWindow::arrangeDocks() {
-    for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock})
+    for (QDockWidget* dock : docks()) {
+        dock->setFloating(false);
         removeDockWidget(dock);
+    }
     addDockWidget(Qt::LeftDockWidgetArea, m_headsDock);
     addDockWidget(Qt::LeftDockWidgetArea, m_foundDock);
     addDockWidget(Qt::RightDockWidgetArea, m_inspectorDock);
     addDockWidget(Qt::RightDockWidgetArea, m_editDock);
-    for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock})
-        dock->setVisible(!theme().projector);
+    addDockWidget(Qt::LeftDockWidgetArea, m_historyDock);
+    for (QDockWidget* dock : docks())
+        dock->setVisible(!theme().projector && dock != m_historyDock);
     // A projector shows the picture alone, from edge to edge but for the margin.
     centralWidget()->layout()->setContentsMargins(theme().projector ? windowMargin : 0, 0,
                                                   theme().projector ? windowMargin : 0, 4);
@@ -180,7 +209,7 @@ void MainWindow::sizeDocks() {
     resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
     const int room = height() - 150; // below the rows at the top
     sizeHeads();
-    const int inspector = std::min(room * 58 / 100, 27 * fontMetrics().height()); // the arithmetic of most cells
+    const int inspector = std::min(room * 52 / 100, 27 * fontMetrics().height()); // the arithmetic of most cells
     resizeDocks({m_inspectorDock, m_editDock}, {inspector, room - inspector}, Qt::Vertical);
 }
 
@@ -258,8 +287,43 @@ void MainWindow::createEditMenu() {
     add(menu, tr("Copy as &command"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L),
         tr("The headscope line that draws this figure"), [this] { copyCommand(); });
     menu->addSeparator();
+    m_brush = new MaskBrush(*m_workspace, *m_stage->heatmap()->view());
+    QAction* brush = menu->addAction(tr("&Paint the mask"));
+    brush->setShortcut(QKeySequence(Qt::Key_F7));
+    brush->setCheckable(true);
+    brush->setToolTip(tr("Drag over cells of the heatmap to close or open them; Esc ends"));
+    connect(brush, &QAction::toggled, this, [this](bool on) {
+        m_brush->setOn(on);
+        if (on)
+            m_status->showMessage(tr("Drag over the heatmap to close or open cells; Space paints one, Esc ends"));
+        else
+            m_status->clearMessage();
+    });
+    connect(m_brush, &MaskBrush::toggled, brush, &QAction::setChecked);
+    connect(m_brush, &MaskBrush::refused, m_messages, &MessageStrip::say);
+    const auto withPinned = [this](const std::function<void(CellRef)>& run) {
+        const View& view = m_workspace->view();
+        if (view.cell && isTokenByToken(view.stage))
+            run(*view.cell);
+        else
+            m_messages->say(tr("Pin a cell of the scores or weights first: click it in the heatmap."));
+    };
+    add(menu, tr("Set the s&core of the pinned cell…"), QKeySequence(Qt::Key_F4), tr("Q·K, before scale and mask"),
+        [this, withPinned] { withPinned([this](CellRef cell) { askScore(*m_workspace, cell, this); }); });
+    add(menu, tr("C&lose or open the pinned cell"), QKeySequence(Qt::CTRL | Qt::Key_K), tr("In the mask of all heads"),
+        [this, withPinned] {
+            withPinned([this](CellRef cell) {
+                setMaskCell(*m_workspace, cell, !maskOf(m_workspace->scenario()).isOpen(cell.row, cell.col));
+            });
+        });
+    add(menu, tr("Restore &all cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_K),
+        tr("No painted cell and no set score any more"), [this] { restoreEveryCell(*m_workspace); });
     add(menu, tr("&Switch head off or on"), QKeySequence(Qt::Key_F8), tr("The chosen heads hand on zeros"),
         [this] { toggleHeads(*m_workspace); });
+    add(menu, tr("Edit the &weights"), QKeySequence(Qt::CTRL | Qt::Key_G),
+        tr("The table of this head takes the keyboard"), [this] {
+            showWeight({m_workspace->view().layer, WeightKind::WQ}, -1, -1);
+        });
     add(menu, tr("Edit the s&entence"), QKeySequence(Qt::CTRL | Qt::Key_L), tr("Put the cursor into the sentence"),
         [this] { m_sentence->focusText(); });
     QAction* second = add(menu, tr("&Add or remove the second text"), QKeySequence(Qt::CTRL | Qt::Key_2),
@@ -286,6 +350,8 @@ void MainWindow::createModelMenu() {
         tr("A checkpoint (GGUF, hub folder) or an attention module as saved from PyTorch"),
         [this] { m_session->openByDialog(); });
     menu->addSeparator();
+    add(menu, tr("Compute &again"), QKeySequence(Qt::Key_F9), tr("After Stop, or after a failure"),
+        [this] { m_workspace->compute(); });
     add(menu, tr("Stop &computing"), QKeySequence(Qt::CTRL | Qt::Key_Period), tr("The last result stays"),
         [this] { m_workspace->cancel(); });
 }
@@ -311,6 +377,8 @@ void MainWindow::createViewMenu() {
             [this, kind = kind] {
                 View view = m_workspace->view();
                 view.figure = kind;
+                if (kind == FigureKind::Links)
+                    view.stage = Stage::Weights; // only weights have a width
                 m_workspace->setView(view);
             });
     add(menu, tr("&Numbers in cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_V), tr("Where they fit"), [this] {
@@ -318,6 +386,19 @@ void MainWindow::createViewMenu() {
         view.values = !view.values;
         m_workspace->setView(view);
     });
+    QMenu* special = menu->addMenu(tr("Spe&cial tokens"));
+    for (const auto& [how, text] : TokenChips::specialChoices())
+        add(special, text, QKeySequence(), QString(), [this, how = how] {
+            View view = m_workspace->view();
+            view.special = how;
+            m_workspace->setView(view);
+        });
+    add(menu, tr("Merge pieces into &words"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W),
+        tr("Weights: the sum over the keys of a word, the mean over its queries"), [this] {
+            View view = m_workspace->view();
+            view.words = !view.words;
+            m_workspace->setView(view);
+        });
     menu->addSeparator();
     add(menu, tr("Next head"), QKeySequence(Qt::CTRL | Qt::Key_Right), QString(), [this] { goToHead(0, 1); });
     add(menu, tr("Previous head"), QKeySequence(Qt::CTRL | Qt::Key_Left), QString(), [this] { goToHead(0, -1); });
@@ -336,8 +417,11 @@ void MainWindow::createViewMenu() {
     add(menu, tr("&Full screen"), QKeySequence(Qt::Key_F11), QString(),
         [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     menu->addSeparator();
+    add(menu, tr("&Mirror on another screen"), QKeySequence(Qt::SHIFT | Qt::Key_F11),
+        tr("The picture alone, in a window of its own"), [this] { showMirror(); });
+    menu->addSeparator();
     int dockNumber = 2;
-    for (QDockWidget* dock : {m_headsDock, m_foundDock, m_inspectorDock, m_editDock}) {
+    for (QDockWidget* dock : docks()) {
         QAction* action = dock->toggleViewAction();
         action->setShortcut(QKeySequence(Qt::SHIFT | static_cast<Qt::Key>(Qt::Key_F1 + dockNumber++)));
         menu->addAction(action);
@@ -353,6 +437,17 @@ void MainWindow::createLearnMenu() {
     add(menu, tr("&Back one stage"), QKeySequence(Qt::ALT | Qt::Key_Left), QString(), [stepper] { stepper->back(); });
     add(menu, tr("&Play the stages"), QKeySequence(Qt::Key_F5), tr("One after the other; again to stop"),
         [stepper] { stepper->setPlaying(!stepper->playing()); });
+    QMenu* speed = menu->addMenu(tr("Play &speed"));
+    auto* paces = new QActionGroup(speed);
+    for (const auto& [text, pace] : {std::pair(tr("&Slow, 5 seconds a stage"), 5000),
+                                     {tr("&Normal, 2½ seconds"), 2500},
+                                     {tr("&Fast, 1 second"), 1000}}) {
+        QAction* action = speed->addAction(text);
+        action->setCheckable(true);
+        action->setChecked(pace == stepper->pace());
+        paces->addAction(action);
+        connect(action, &QAction::triggered, stepper, [stepper, pace = pace] { stepper->setPace(pace); });
+    }
     menu->addSeparator();
     for (const Example& example : examples()) {
         QAction* action = menu->addAction(example.title);
@@ -366,7 +461,8 @@ void MainWindow::createHelpMenu() {
     add(menu, tr("&Keys"), QKeySequence(Qt::Key_F1), tr("Every action with its key"), [this] {
         QList<QAction*> actions;
         for (const QAction* top : barOf(this)->actions())
-            actions += top->menu()->actions();
+            for (QAction* action : top->menu()->actions())
+                actions += action->menu() ? action->menu()->actions() : QList<QAction*>{action};
         showShortcuts(this, actions);
     });
     add(menu, tr("&About Headscope"), QKeySequence(), QString(), [this] { showAbout(this); });
@@ -377,11 +473,16 @@ void MainWindow::connectWorkspace() {
     connect(m_workspace, &Workspace::traceChanged, m_messages, [this] { m_messages->say({}); });
     connect(m_workspace, &Workspace::scenarioChanged, this, &MainWindow::showTitle);
     connect(m_session, &DocumentSession::problem, m_messages, &MessageStrip::say);
+    connect(m_session, &DocumentSession::taskChanged, m_status, &StatusLine::setTask);
+    connect(m_status, &StatusLine::taskCancelled, m_session, &DocumentSession::stopOpening);
     connect(m_session, &DocumentSession::stateChanged, this, &MainWindow::showTitle);
     connect(m_stage->controls(), &ViewControls::problem, m_messages, &MessageStrip::say);
     connect(m_stage->controls(), &ViewControls::exportRequested, this, &MainWindow::showExport);
     connect(m_stage->heatmap(), &HeatmapPanel::described, m_status,
             [this](const QString& cell) { cell.isEmpty() ? m_status->clearMessage() : m_status->showMessage(cell); });
+    connect(m_stage->links(), &LinksPanel::described, m_status, [this](const QString& links) {
+        links.isEmpty() ? m_status->clearMessage() : m_status->showMessage(links);
+    });
     connect(m_sentence, &SentenceBar::problem, m_messages, &MessageStrip::say);
     connect(m_sentence, &SentenceBar::hint, m_stage, &StagePanel::setHint);
     connect(m_sentence, &SentenceBar::usable, this, [this] {
@@ -433,6 +534,19 @@ void MainWindow::showExport() {
         return;
     ExportDialog dialog(figureSource(*m_workspace), figureSpec(*m_workspace), this);
     dialog.exec();
+}
+
+void MainWindow::showMirror() {
+    if (!m_mirror)
+        m_mirror = new MirrorWindow(*m_workspace, this);
+    m_mirror->showOnOtherScreen();
+}
+
+void MainWindow::showWeight(const TensorId& id, int row, int col) {
+    m_editDock->show();
+    auto* tabs = m_editDock->findChild<QTabWidget*>();
+    tabs->setCurrentWidget(m_weights);
+    m_weights->reveal(id, row, col);
 }
 
 void MainWindow::copyCommand() {

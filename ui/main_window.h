@@ -14,11 +14,14 @@ class DocumentSession;
 class FoundList;
 class HeadGrid;
 class HeadSurvey;
+class MaskBrush;
+class MirrorWindow;
 class MessageStrip;
 class SentenceBar;
 class StagePanel;
 class StatusLine;
 class TokenChips;
+class WeightEditor;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -59,6 +62,9 @@ private:
     void sizeDocks();
     void sizeHeads();
     void showExport();
+    void showMirror();
+    void showWeight(const TensorId& id, int row, int col); // in the table that it belongs to
+    QList<QDockWidget*> docks() const;
     void copyCommand();
     void showToyOptions();
     void showTitle();
@@ -76,7 +82,10 @@ private:
     StagePanel* m_stage;
     StatusLine* m_status;
     HeadGrid* m_heads;
-    QDockWidget *m_headsDock, *m_foundDock, *m_inspectorDock, *m_editDock;
+    QDockWidget *m_headsDock, *m_foundDock, *m_inspectorDock, *m_editDock, *m_historyDock;
+    WeightEditor* m_weights;
+    MaskBrush* m_brush;
+    MirrorWindow* m_mirror = nullptr; // made when first wanted
     QAction *m_darkAction, *m_projectorAction;
 };
 

@@ -6,6 +6,7 @@ namespace headscope {
 inline constexpr int mergeText = 1;
 inline constexpr int mergeScale = 2;
 inline constexpr int mergeTemperature = 3;
-inline constexpr int mergeFirstFree = 100;
+inline constexpr int mergeFirstFree = 100;         // the weights editor
+inline constexpr int mergeFirstStroke = 1'000'000; // the mask brush
 
 } // namespace headscope

@@ -95,6 +95,15 @@ static void addView(QStringList& words, const View& view) {
         words << QStringLiteral("--threshold") << QString::number(view.threshold);
     if (view.topK)
         words << QStringLiteral("--top") << QString::number(*view.topK);
+    if (view.combine != usual.combine)
+        words << QStringLiteral("--combine")
+              << (view.combine == Combine::Mean ? QStringLiteral("mean") : QStringLiteral("max"));
+    if (view.special != usual.special)
+        words << QStringLiteral("--special") << fromUtf8(specialName(view.special));
+    if (view.words)
+        words << QStringLiteral("--words");
+    if (view.cell && isTokenByToken(view.stage))
+        words << QStringLiteral("--cell") << QStringLiteral("%1,%2").arg(view.cell->row).arg(view.cell->col);
     if (view.values)
         words << QStringLiteral("--values");
 }

@@ -7,6 +7,8 @@
 #include "ui/theme.h"
 #include "ui/widgets/figure_widget.h"
 #include "ui/widgets/heatmap_view.h"
+#include "ui/widgets/links_view.h"
+#include "ui/widgets/walk_view.h"
 
 #include <QApplication>
 #include <QBuffer>
@@ -41,6 +43,10 @@ void waitUntilSettled() {
 static void refine(QWidget& window, double scaleFactor) {
     for (FigureWidget* figure : window.findChildren<FigureWidget*>())
         figure->setPictureRatio(scaleFactor);
+    for (WalkView* walk : window.findChildren<WalkView*>())
+        walk->setPictureRatio(scaleFactor);
+    for (LinksView* links : window.findChildren<LinksView*>())
+        links->setPictureRatio(scaleFactor);
     for (QCustomPlot* plot : window.findChildren<QCustomPlot*>())
         plot->setBufferDevicePixelRatio(scaleFactor);
 }
@@ -58,6 +64,8 @@ void writeScreenshot(const ScreenshotSpec& spec, const QString& path) {
     Document document = spec.document;
     document.view.values = true; // as the window opens
     MainWindow window(std::move(document), false);
+    if (spec.headChosen)
+        window.workspace().keepHead();
     QString problem;
     QObject::connect(&window.workspace(), &Workspace::failed, &window,
                      [&problem](const QString& sentence) { problem = sentence; });

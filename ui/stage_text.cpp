@@ -6,6 +6,7 @@
 #include <QRegularExpression>
 #include <QTextLayout>
 
+#include <algorithm>
 #include <cmath>
 
 namespace headscope {
@@ -179,16 +180,35 @@ static bool hasGlyph(const QString& character) {
 }
 
 QString tokenText(const Token& token) {
-    const QString text = fromUtf8(token.text.empty() ? token.piece : token.text);
+    return tokenText(token.text.empty() ? token.piece : token.text);
+}
+
+// Characters without a glyph of their own that shape their neighbours: joiners and variation selectors.
+static bool shapesNeighbours(char32_t code) {
+    return code == 0x200c || code == 0x200d || (code >= 0xfe00 && code <= 0xfe0f) ||
+           (code >= 0xe0100 && code <= 0xe01ef);
+}
+
+QString isolated(const QString& token) {
+    const bool turns = std::ranges::any_of(token.toStdU32String(), [](char32_t code) {
+        const QChar::Direction direction = QChar::direction(code);
+        return direction == QChar::DirR || direction == QChar::DirAL || direction == QChar::DirAN;
+    });
+    return turns ? QChar(0x2068) + token + QChar(0x2069) : token;
+}
+
+QString tokenText(const std::string& utf8) {
+    const QString text = fromUtf8(utf8);
+    const bool alone = text.toStdU32String().size() == 1;
     QString shown;
     for (const char32_t code : text.toStdU32String()) {
         const QString character = QString::fromUcs4(&code, 1);
         const bool plain = code >= 0x20 && code < 0x7f;
-        shown += plain || (QChar::isPrint(code) && hasGlyph(character))
+        shown += plain || (!alone && shapesNeighbours(code)) || (QChar::isPrint(code) && hasGlyph(character))
                      ? character
                      : QStringLiteral("U+%1").arg(QString::number(code, 16).toUpper(), 4, QLatin1Char('0'));
     }
-    return shown;
+    return shown.trimmed().isEmpty() ? QString(std::max<qsizetype>(1, shown.size()), QChar(0x2423)) : shown; // "␣"
 }
 
 QStringList tokenTexts(const TokenSequence& tokens) {

@@ -34,6 +34,9 @@ QString headName(LayerIndex layer, HeadIndex head); // "L0 H3"
 QString headTitle(const ModelConfig& config, LayerIndex layer, HeadIndex head);
 // A token as people read it; a character that no font draws as its code point.
 QString tokenText(const Token& token);
+QString tokenText(const std::string& text); // UTF-8
+// A token inside a sentence: one that reads from right to left must not turn the words around it.
+QString isolated(const QString& token);
 QStringList tokenTexts(const TokenSequence& tokens);
 QString scaleText(const Scenario& scenario); // "÷ √64", "× 1", "× 0.3"
 

@@ -78,8 +78,14 @@ static QString styleSheetOf(const Theme& t) {
         QStatusBar QLabel { color: @muted; }
         #topBar { border-bottom: 1px solid @border; }
         #card { background: @surface; border: 1px solid @border; border-radius: 7px; }
+        #cardTop { background: @surface; border: 1px solid @border; border-bottom: none;
+            border-top-left-radius: 7px; border-top-right-radius: 7px; }
+        #cardBody { background: @surface; border: 1px solid @border; border-top: none;
+            border-bottom-left-radius: 7px; border-bottom-right-radius: 7px; }
         #heading { color: @muted; font-weight: bold; }
         #muted { color: @muted; }
+        #quiet { background: transparent; border: none; color: @muted; padding: 0 4px; }
+        #quiet:hover { color: @text; }
         #strip { background: @selected; color: @text; border-bottom: 1px solid @border; }
         QToolButton, QPushButton { background: @surface; color: @text; border: 1px solid @border; border-radius: 6px;
             padding: 3px 6px; }

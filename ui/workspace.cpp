@@ -34,6 +34,11 @@ private:
     int m_mergeId;
 };
 
+// Heads of a toy are all alike; those of a trained model are not.
+static bool isTrained(const Scenario& scenario) {
+    return scenario.model && scenario.model->transformer();
+}
+
 View clampedView(View view, const Scenario& scenario) {
     if (!scenario.model)
         return view;
@@ -77,7 +82,27 @@ void Workspace::reset(Scenario scenario, View view) {
     m_view = std::move(view);
     m_pinStrongest = !m_view.cell;
     m_pinIsOurs = false;
+    const bool viewIsUsual = !m_view.cell && m_view.layer == View().layer && m_view.heads == View().heads;
     replace(scenario, false);
+    m_headIsOpen = viewIsUsual && isTrained(scenario);
+}
+
+void Workspace::offerHead(LayerIndex layer, HeadIndex head, std::optional<CellRef> cell) {
+    if (!m_headIsOpen || !isTokenByToken(m_view.stage))
+        return;
+    m_headIsOpen = false;
+    View next = m_view;
+    next.layer = layer;
+    next.heads = {head};
+    next.cell = cell;
+    m_view = clampedView(std::move(next), m_scenario);
+    m_pinStrongest = false;
+    m_pinIsOurs = true;
+    emit viewChanged();
+}
+
+void Workspace::keepHead() {
+    m_headIsOpen = false;
 }
 
 void Workspace::setView(View view) {
@@ -86,15 +111,27 @@ void Workspace::setView(View view) {
         return;
     if (view.cell != m_view.cell)
         m_pinStrongest = m_pinIsOurs = false; // pinned or unpinned by hand
+    if (view.layer != m_view.layer || view.heads != m_view.heads)
+        m_headIsOpen = false;
     m_view = std::move(view);
     emit viewChanged();
 }
 
+void Workspace::compute() {
+    m_runner.request(m_scenario, m_traces, false);
+}
+
 void Workspace::cancel() {
+    if (!m_runner.busy())
+        return;
     m_runner.cancel();
+    emit failed(m_traces.trace ? tr("Stopped. The picture shows the last result; F9 computes again.")
+                               : tr("Stopped before the first result; F9 computes again."));
 }
 
 void Workspace::replace(const Scenario& scenario, bool letFinish) {
+    if (scenario.original != m_scenario.original && m_scenario.model)
+        m_headIsOpen = isTrained(scenario); // the chosen head was one of another model
     const bool otherText = scenario.query != m_scenario.query || scenario.key != m_scenario.key;
     m_scenario = scenario;
     const View fitting = clampedView(m_view, m_scenario);
@@ -170,7 +207,7 @@ std::optional<CellRef> Workspace::cellToPin() const {
     if (static_cast<std::int64_t>(shape.rows) * shape.cols > mostCells)
         return CellRef{shape.rows - 1, 0};
     const SharedMatrix matrix = stageMatrix(m_view.layer, m_view.heads.front(), stage);
-    return matrix ? strongestCell(*matrix, isTokenByToken(stage) && !m_scenario.key) : std::nullopt;
+    return matrix ? strongestCell(*matrix, m_scenario, stage) : std::nullopt;
 }
 
 SharedMatrix Workspace::stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const {

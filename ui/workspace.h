@@ -38,7 +38,11 @@ public:
     // Looks at an encoder-decoder from another of its sites; nothing is computed for it, and there is no undo.
     void setSite(Site site);
     void setView(View view); // clamps to what the model has; no undo
-    void cancel();           // stops computing; the last trace stays
+    // A head that has something to say about this text: taken when nobody chose one since the model was opened.
+    void offerHead(LayerIndex layer, HeadIndex head, std::optional<CellRef> cell);
+    void keepHead(); // the present one was chosen
+    void compute();  // again: after a cancel or a failure
+    void cancel();   // stops computing; the last trace stays, and failed() says so
 
     // The trace's matrix of a stage for one head; the last few are kept. Null before the first result and for what the
     // trace does not have.
@@ -63,6 +67,7 @@ private:
     Scenario m_scenario;
     View m_view;
     bool m_pinStrongest = false; // the next result brings the cell to pin
+    bool m_headIsOpen = false;   // nobody chose the head yet
     bool m_pinIsOurs = false;    // nobody chose the pinned cell: another text brings another one
     TracePair m_traces;
     QUndoStack m_undo;

@@ -13,6 +13,7 @@ int infoCommand(const Arguments& arguments, const Streams& streams);
 int modelsCommand(const Arguments& arguments, const Streams& streams);
 int devicesCommand(const Arguments& arguments, const Streams& streams);
 int headsCommand(const Arguments& arguments, const Streams& streams);
+int benchCommand(const Arguments& arguments, const Streams& streams);
 int screenshotCommand(const Arguments& arguments, const Streams& streams);
 
 } // namespace headscope::cli

@@ -5,6 +5,7 @@
 #include "core/exchange/mask_file.h"
 #include "core/model/captured_attention.h"
 #include "core/model/tensor_file.h"
+#include "core/tensor/parallel.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -74,8 +75,16 @@ void refuseTokenOptions(const ComputeOptions& o, const Model& model) {
         refuseIf(o.special.has_value(), "--special is for models that add special tokens; " + name + " adds none");
         refuseIf(o.words, "--words joins the pieces of subword models; the tokens of " + name + " are whole words");
     }
-    refuseIf(o.special.has_value(), "--special is not there yet: leave it out, special tokens are shown");
-    refuseIf(o.words, "--words is not there yet: leave it out, the pieces of a word are shown apart");
+}
+
+void applyTokenOptions(View& view, const ComputeOptions& o) {
+    if (o.special) {
+        const auto special = specialFromName(*o.special);
+        if (!special)
+            throw InputError("--special: expected show, hide, unranged or drop, found '" + *o.special + "'");
+        view.special = *special;
+    }
+    view.words = view.words || o.words;
 }
 
 SharedMatrix readMatrixFile(const std::string& option, const std::string& path) {
@@ -402,14 +411,18 @@ void addComputeOptions(CommandLine& line, ComputeOptions& o) {
     line.value("--ablate", o.ablate, "L:H,...", "switch heads off before W_O");
     line.list("--rule", o.rules, "NAME", "a class rule, wrong on purpose: " + ruleNames());
     line.value("--site", o.site, "SITE", "encoder.self, decoder.self or decoder.cross (encoder-decoder models)");
-    line.value("--special", o.special, "HOW", "show, hide, unranged or drop special tokens (models that add some)");
-    line.flag("--words", o.words, "join the pieces of words (subword models)");
+    line.value("--special", o.special, "HOW",
+               "special tokens: show, hide, unranged (no say in the colour range) or drop (rows divided by what is "
+               "left); models that add some");
+    line.flag("--words", o.words,
+              "weights: join the pieces of words, sum over keys, mean over queries (subword models)");
     line.group("Selection");
     line.value("--layer", o.layer, "L", "the layer, from 0");
     line.value("--head", o.head, "H", "a head, a list as in 0,3,5-7, or all");
     line.group("Computing");
-    line.value("--backend", o.backend, "NAME", "auto, cpu or opencl[:N] (auto); `headscope devices` lists them");
-    line.value("--threads", o.threads, "N", "threads; the reference backend always uses one");
+    line.value("--backend", o.backend, "NAME",
+               "auto, cpu, reference or opencl[:N] (auto); `headscope devices` lists them");
+    line.value("--threads", o.threads, "N", "threads (as many as the machine has cores)");
     line.group("Options");
 }
 
@@ -485,6 +498,14 @@ std::string readTextFile(const std::string& path, std::istream& standardInput) {
     return text;
 }
 
+void setThreads(const OptionText& threads) {
+    constexpr int most = 256;
+    const int n = threads ? parseInt("--threads", *threads, 1) : 0;
+    refuseIf(n > most, "--threads: expected at most " + std::to_string(most) + ", found " + std::to_string(n));
+    if (threads)
+        setThreadCount(n);
+}
+
 SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams) {
     SharedTrace computed = trace(scenario, backend);
     if (const std::string sentence = overflowNote(*computed); !sentence.empty())
@@ -493,8 +514,7 @@ SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const S
 }
 
 const Backend& chosenBackend(const ComputeOptions& o) {
-    if (o.threads)
-        parseInt("--threads", *o.threads, 1); // the reference backend uses one whatever is asked for
+    setThreads(o.threads);
     return backendByName(o.backend.value_or("auto"));
 }
 
@@ -537,6 +557,11 @@ CellRef parseCell(const std::string& text, int rows, int cols) {
     return cell;
 }
 
+void noteTokenOptions(const ComputeOptions& o, const std::string& why, const Streams& streams) {
+    if (o.words || (o.special && *o.special != "show"))
+        streams.err << "headscope: note: --words and --special shape pictures and tables; " << why << '\n';
+}
+
 OutputPath outputPath(const OptionText& out, const std::vector<std::string>& suffixes) {
     std::string list;
     for (const std::string& suffix : suffixes)
@@ -574,6 +599,7 @@ Document openDocument(const ComputeOptions& o, const Streams& streams) {
     }
     refuseHeadsOption(o.model, *scenario.model);
     refuseTokenOptions(o, *scenario.model);
+    applyTokenOptions(document.view, o);
     applySite(scenario, o);
     applyAttentionOptions(scenario, o, streams);
     validate(scenario);

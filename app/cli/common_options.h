@@ -55,6 +55,7 @@ void refuseHeadsOption(const ModelOptions& options, const Model& model);        
 std::string readTextFile(const std::string& path, std::istream& standardInput); // "-" is standard input; valid UTF-8
 // The scenario, checked, with the view of --scenario or the default one. Notes go to streams.err.
 Document openDocument(const ComputeOptions& options, const Streams& streams);
+void setThreads(const OptionText& threads); // --threads, for the whole program
 // The scenario traced; what is beyond the range of float32 is noted.
 SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams);
 const Backend& chosenBackend(const ComputeOptions& options);
@@ -63,6 +64,9 @@ std::vector<LayerIndex> parseLayers(const std::string& text, const ModelConfig& 
 std::vector<HeadIndex> parseHeads(const std::string& text, const ModelConfig& config);
 std::vector<Stage> parseStages(const std::string& text, const Scenario& scenario);
 CellRef parseCell(const std::string& text, int rows, int cols); // "ROW,COL"
+
+// Says that --words and --special change nothing in what a command writes, when one was given.
+void noteTokenOptions(const ComputeOptions& options, const std::string& why, const Streams& streams);
 
 // The path to write to; its suffix in lower case must be one of `suffixes` (".png", ".svg").
 struct OutputPath {

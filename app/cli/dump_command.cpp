@@ -1,6 +1,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/common_options.h"
 #include "app/cli/numbers.h"
+#include "core/analysis/shown.h"
 #include "core/exchange/atomic_file.h"
 #include "core/exchange/dump.h"
 
@@ -41,7 +42,14 @@ LabelledMatrix theOneMatrix(const AttentionTrace& trace, DumpOptions options, co
     if (perHead && heads.size() > 1)
         throw InputError(only + ", found " + std::string(stage.id) + " of " + std::to_string(heads.size()) +
                          " heads; choose one with --head");
-    return labelledStage(trace, layers[0], heads[0], stage.stage);
+    // The table of what a picture would show.
+    const ShownStage shown = shownStage(trace, layers[0], heads[0], stage.stage, options.view);
+    LabelledMatrix table{*shown.matrix, {}, {}};
+    for (const ShownAxis::Place& row : shown.rows.places)
+        table.rowLabels.push_back(row.label);
+    for (const ShownAxis::Place& col : shown.cols.places)
+        table.colLabels.push_back(col.label);
+    return table;
 }
 
 } // namespace
@@ -86,6 +94,7 @@ int dumpCommand(const Arguments& arguments, const Streams& streams) {
         writeFileAtomically(out.path, [&](std::ostream& file) { writeCsv(file, matrix); });
         return 0;
     }
+    noteTokenOptions(o.compute, "arrays hold every token", streams);
     const std::vector<NamedArray> arrays = dumpArrays(*computed, options);
     writeFileAtomically(out.path, [&](std::ostream& file) {
         if (out.suffix == ".npz")

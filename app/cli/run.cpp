@@ -28,6 +28,7 @@ constexpr std::array commands{
     Command{"models", "list the built-in models", modelsCommand},
     Command{"devices", "list what can compute", devicesCommand},
     Command{"heads", "a table of every head with its metrics and label", headsCommand},
+    Command{"bench", "time the engine on this machine", benchCommand},
     Command{"screenshot", "the whole window as a picture", screenshotCommand},
 };
 

@@ -35,6 +35,7 @@ void drawWindow(const ScreenshotOptions& o, Document document, const std::string
     spec.document = std::move(document);
     spec.size = QSize(size.width, size.height);
     spec.scaleFactor = positiveNumber("--scale-factor", o.scaleFactor, 1, 8);
+    spec.headChosen = o.compute.layer || o.compute.head || o.compute.scenario || o.cell;
     spec.dark = o.dark;
     spec.projector = o.projector;
     const OffscreenApplication application;

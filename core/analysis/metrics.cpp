@@ -1,6 +1,6 @@
 #include "core/analysis/metrics.h"
 
-#include "core/attention/head_problem.h"
+#include "core/backend/kernels/kernels.h"
 #include "core/text/tokenizer.h"
 
 #include <algorithm>
@@ -11,8 +11,6 @@
 namespace headscope {
 
 namespace {
-
-constexpr int rowsPerBlock = 64;
 
 // One kind of key a head may look for: the share it gets, and what a head that spreads evenly over the open keys would
 // give it. Rows with a single open key have no choice: they count for the share, but say nothing about the head.
@@ -122,97 +120,112 @@ struct KeySets {
     }
 };
 
-// Calls visit(row, weights of the row) for all rows, holding a block of them at a time.
-template<class Visit>
-void forEachRow(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, const Visit& visit) {
-    const int n = trace.scenario.queries();
-    if (const SharedMatrix& mean = trace.layer(layer).meanWeights) { // rule average-heads
-        for (int i = 0; i < n; ++i)
-            visit(i, mean->row(i));
-        return;
+// The kinds of key, in the order in which a row's shares are kept.
+constexpr std::array kinds{&Shares::self,      &Shares::previous,  &Shares::next,      &Shares::first, &Shares::same,
+                           &Shares::identical, &Shares::separator, &Shares::induction, &Shares::even};
+
+} // namespace
+
+// One row of one head: what it adds to each share.
+struct HeadMeter::Row {
+    struct Part {
+        bool there = false;
+        double given = 0, uniform = 0;
+    };
+    bool counts = false, hasChoice = false;
+    RowSums sums;
+    std::array<Part, kinds.size()> parts;
+
+    Part& part(Share Shares::*kind) {
+        return parts[static_cast<std::size_t>(std::ranges::find(kinds, kind) - kinds.begin())];
     }
-    if (trace.scenario.model->captured()) {
-        const SharedMatrix weights = stageMatrix(trace, layer, head, Stage::Weights);
-        for (int i = 0; i < n; ++i)
-            visit(i, weights->row(i));
-        return;
-    }
-    const HeadInputs in = headInputs(trace.scenario, trace.mask, trace.layer(layer), layer, head);
-    const int step = in.problem.softmaxOverQueries ? n : rowsPerBlock;
-    for (int begin = 0; begin < n; begin += step) {
-        const int end = std::min(n, begin + step);
-        const HeadRows rows = trace.backend->attend(in.problem, begin, end, {.weights = true});
-        for (int i = begin; i < end; ++i)
-            visit(i, rows.weights.row(i - begin));
-    }
+};
+
+struct HeadMeter::Keys : KeySets {
+    using KeySets::KeySets;
+};
+
+std::shared_ptr<const HeadMeter::Keys> HeadMeter::keysOf(const AttentionTrace& trace) {
+    return std::make_shared<const Keys>(trace.scenario);
 }
 
-HeadMetrics measure(const AttentionTrace& trace, const KeySets& sets, LayerIndex layer, HeadIndex head) {
+HeadMeter::HeadMeter(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, std::shared_ptr<const Keys> keys)
+    : m_trace(trace), m_layer(layer), m_head(head), m_keys(std::move(keys)),
+      m_rows(static_cast<std::size_t>(trace.scenario.queries())) {}
+HeadMeter::HeadMeter(HeadMeter&&) noexcept = default;
+HeadMeter::~HeadMeter() = default;
+
+RowSums HeadMeter::add(int i, std::span<const float> a) {
+    Row& row = m_rows[static_cast<std::size_t>(i)];
+    const int m = static_cast<int>(a.size());
+    const KeyMask& mask = m_trace.mask;
+    const KeyMask::Range range = mask.open[static_cast<std::size_t>(i)];
+    int open = std::max(0, std::min(range.end, m) - range.begin);
+    if (mask.additive) {
+        const auto added =
+            mask.additive->row(i).subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(open));
+        open -= static_cast<int>(std::ranges::count(added, KeyMask::minusInfinity));
+    }
+    const double even = open > 0 ? 1.0 / open : 0.0;
+    kernels().rowSums(a.data(), m, i, range.begin, range.end, mask.additive ? mask.additive->row(i).data() : nullptr,
+                      static_cast<float>(even), &row.sums);
+    row.counts = !m_trace.layer(m_layer).emptyRows[static_cast<std::size_t>(i)];
+    row.hasChoice = open > 1;
+    if (!row.counts)
+        return row.sums;
+
+    const auto addTo = [&](Share Shares::*kind, int j) {
+        Row::Part& part = row.part(kind);
+        part.there = true;
+        part.given += static_cast<double>(a[static_cast<std::size_t>(j)]);
+        part.uniform += mask.isOpen(i, j) ? even : 0.0;
+    };
+    const auto addKey = [&](Share Shares::*kind, int j) {
+        if (j >= 0 && j < m)
+            addTo(kind, j);
+    };
+    // Keys of a list, except one.
+    const auto addKeys = [&](Share Shares::*kind, const std::vector<int>& keys, int except = -1) {
+        for (const int j : keys)
+            if (j != except)
+                addTo(kind, j);
+    };
+    addKey(&Shares::self, i);
+    addKey(&Shares::previous, i - 1);
+    addKey(&Shares::next, i + 1);
+    addKey(&Shares::first, 0);
+    addKeys(&Shares::separator, m_keys->separators);
+    addKeys(&Shares::induction, m_keys->induction[static_cast<std::size_t>(i)]);
+    const std::vector<int>& identical = m_keys->identical[static_cast<std::size_t>(i)];
+    if (m_keys->cross) {
+        addKeys(&Shares::same, identical);
+        addKeys(&Shares::identical, identical);
+    } else if (identical.size() > 1) {
+        addKeys(&Shares::same, identical, i);
+        addKeys(&Shares::identical, identical);
+    }
+    if (open > 1)
+        row.part(&Shares::even) = {true, 1.0 - row.sums.apart / 2, 0.0};
+    return row.sums;
+}
+
+HeadMetrics HeadMeter::result() const {
     HeadMetrics out;
-    out.layer = layer;
-    out.head = head;
-    const int m = trace.scenario.keys();
-    const std::vector<bool>& empty = trace.layer(layer).emptyRows;
+    out.layer = m_layer;
+    out.head = m_head;
     Shares shares;
     int rows = 0;
-    forEachRow(trace, layer, head, [&](int i, std::span<const float> a) {
-        if (empty[static_cast<std::size_t>(i)])
-            return;
+    for (const Row& row : m_rows) { // in order, so that it does not matter in which they came
+        if (!row.counts)
+            continue;
         ++rows;
-        int open = 0;
-        double entropy = 0, distance = 0, largest = 0;
-        for (int j = 0; j < m; ++j) {
-            const double w = a[static_cast<std::size_t>(j)];
-            open += trace.mask.isOpen(i, j) ? 1 : 0;
-            entropy -= w > 0 ? w * std::log2(w) : 0.0;
-            distance += w * std::abs(i - j);
-            largest = std::max(largest, w);
-        }
-        out.entropy += entropy;
-        out.distance += distance;
-        out.concentration += largest;
-
-        const double even = 1.0 / open;
-        const auto weight = [&](int j) { return static_cast<double>(a[static_cast<std::size_t>(j)]); };
-        const auto addKey = [&](Share& share, int j) {
-            if (j >= 0 && j < m)
-                share.addRow(weight(j), trace.mask.isOpen(i, j) ? even : 0.0, open > 1);
-        };
-        // Keys of a list, except one.
-        const auto addKeys = [&](Share& share, const std::vector<int>& keys, int except = -1) {
-            double given = 0, uniform = 0;
-            int count = 0;
-            for (const int j : keys) {
-                if (j == except)
-                    continue;
-                ++count;
-                given += weight(j);
-                uniform += trace.mask.isOpen(i, j) ? even : 0.0;
-            }
-            if (count > 0)
-                share.addRow(given, uniform, open > 1);
-        };
-        addKey(shares.self, i);
-        addKey(shares.previous, i - 1);
-        addKey(shares.next, i + 1);
-        addKey(shares.first, 0);
-        addKeys(shares.separator, sets.separators);
-        addKeys(shares.induction, sets.induction[static_cast<std::size_t>(i)]);
-        const std::vector<int>& identical = sets.identical[static_cast<std::size_t>(i)];
-        if (sets.cross) {
-            addKeys(shares.same, identical);
-            addKeys(shares.identical, identical);
-        } else if (identical.size() > 1) {
-            addKeys(shares.same, identical, i);
-            addKeys(shares.identical, identical);
-        }
-        if (open > 1) {
-            double apart = 0;
-            for (int j = 0; j < m; ++j)
-                apart += std::abs(weight(j) - (trace.mask.isOpen(i, j) ? even : 0.0));
-            shares.even.addRow(1.0 - apart / 2, 0.0, true);
-        }
-    });
+        out.entropy += row.sums.entropy;
+        out.distance += row.sums.distance;
+        out.concentration += static_cast<double>(row.sums.largest);
+        for (std::size_t k = 0; k < kinds.size(); ++k)
+            if (row.parts[k].there)
+                (shares.*kinds[k]).addRow(row.parts[k].given, row.parts[k].uniform, row.hasChoice);
+    }
     if (rows > 0) {
         out.entropy /= rows;
         out.distance /= rows;
@@ -228,7 +241,7 @@ HeadMetrics measure(const AttentionTrace& trace, const KeySets& sets, LayerIndex
     out.evenness = shares.even.mean();
     out.label = "none";
     for (const LabelRule& rule : labelRules) {
-        if ((sets.cross && !rule.acrossTexts) || !rule.isEarned(shares))
+        if ((m_keys->cross && !rule.acrossTexts) || !rule.isEarned(shares))
             continue;
         out.label = rule.name;
         out.strength = (shares.*rule.strength).mean();
@@ -237,19 +250,39 @@ HeadMetrics measure(const AttentionTrace& trace, const KeySets& sets, LayerIndex
     return out;
 }
 
-} // namespace
+static std::vector<HeadMetrics> measured(const AttentionTrace& trace, LayerIndex layer,
+                                         std::span<const HeadIndex> heads,
+                                         const std::shared_ptr<const HeadMeter::Keys>& keys) {
+    std::vector<HeadMeter> meters;
+    for (const HeadIndex head : heads)
+        meters.emplace_back(trace, layer, head, keys);
+    visitWeights(trace, layer, heads, [&](int which, int begin, MatrixView weights) {
+        for (int r = 0; r < weights.rows; ++r)
+            meters[static_cast<std::size_t>(which)].add(begin + r, weights.row(r));
+    });
+    std::vector<HeadMetrics> all;
+    for (const HeadMeter& meter : meters)
+        all.push_back(meter.result());
+    return all;
+}
 
 HeadMetrics headMetrics(const AttentionTrace& trace, LayerIndex layer, HeadIndex head) {
-    return measure(trace, KeySets(trace.scenario), layer, head);
+    return measured(trace, layer, {&head, 1}, HeadMeter::keysOf(trace)).front();
 }
 
 std::vector<HeadMetrics> allHeadMetrics(const AttentionTrace& trace) {
-    const KeySets sets(trace.scenario);
+    const auto keys = HeadMeter::keysOf(trace);
     std::vector<HeadMetrics> all;
     for (int l = 0; l < trace.config().layers; ++l)
-        for (int h = 0; h < trace.config().heads; ++h)
-            all.push_back(measure(trace, sets, LayerIndex{l}, HeadIndex{h}));
+        std::ranges::copy(measured(trace, LayerIndex{l}, allHeads(trace.config()), keys), std::back_inserter(all));
     return all;
+}
+
+std::vector<HeadIndex> allHeads(const ModelConfig& config) {
+    std::vector<HeadIndex> heads;
+    for (int h = 0; h < config.heads; ++h)
+        heads.emplace_back(h);
+    return heads;
 }
 
 std::string labelHelp() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/attention/head_stages.h"
+#include "core/backend/kernels/kernels.h"
 
 namespace headscope {
 
@@ -23,6 +24,29 @@ struct HeadMetrics {
     double strength = 0;      // the share that earned the label; 0 for none
 };
 
+// Measures a head while its weights pass by (visitWeights).
+class HeadMeter {
+public:
+    struct Keys; // which keys each query could mean; the same for all heads of a trace
+    static std::shared_ptr<const Keys> keysOf(const AttentionTrace& trace);
+
+    HeadMeter(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, std::shared_ptr<const Keys> keys);
+    HeadMeter(HeadMeter&&) noexcept;
+    ~HeadMeter();
+
+    RowSums add(int row, std::span<const float> weights); // each row once; from any thread
+    HeadMetrics result() const;                           // after the last row
+
+private:
+    struct Row;
+    const AttentionTrace& m_trace;
+    LayerIndex m_layer;
+    HeadIndex m_head;
+    std::shared_ptr<const Keys> m_keys;
+    std::vector<Row> m_rows;
+};
+
+std::vector<HeadIndex> allHeads(const ModelConfig& config);
 HeadMetrics headMetrics(const AttentionTrace& trace, LayerIndex layer, HeadIndex head);
 std::vector<HeadMetrics> allHeadMetrics(const AttentionTrace& trace);
 std::string labelHelp(); // the labels with their thresholds, for `heads --help`

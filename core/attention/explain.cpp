@@ -32,6 +32,19 @@ std::string shortNumber(double v) {
     return {buffer, std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::general, 6).ptr};
 }
 
+// A token written from right to left must not turn the words around it: U+2068 ... U+2069 isolate it. Lead bytes D6 to
+// DF and EF AC..EF BB hold Hebrew, Arabic, Syriac, Thaana and N'Ko.
+std::string isolated(const std::string& token) {
+    for (std::size_t i = 0; i < token.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(token[i]);
+        const auto next = i + 1 < token.size() ? static_cast<unsigned char>(token[i + 1]) : 0U;
+        if ((byte >= 0xD6 && byte <= 0xDF) || (byte == 0xEF && next >= 0xAC && next <= 0xBB) ||
+            (byte == 0xE0 && (next == 0xA0 || next == 0xA1 || next == 0xA2 || next == 0xA3)))
+            return "\u2068" + token + "\u2069";
+    }
+    return token;
+}
+
 class Explainer {
 public:
     Explainer(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row, int col)
@@ -105,20 +118,78 @@ private:
         const SharedMatrix& shown = isKey ? m_computed.y : m_computed.x;
         m_out.value = (*shown)(m_row, m_col);
         m_out.leftName = "part";
-        if (m_layer.value > 0 && !isKey) { // the layer before wrote it; Y is the embedded key text in every layer
-            const LayerTrace& before = m_trace.layer(LayerIndex{m_layer.value - 1});
-            const std::string name = "layer " + std::to_string(m_layer.value - 1);
-            if (m_config.residual)
-                addTerm(name + " input", 0, (*before.x)(m_row, m_col), 1.0);
-            addTerm(name + " output", 1, (*before.output)(m_row, m_col), 1.0);
+        if (m_layer.value > 0 && !isKey) // the layer before wrote it; Y is the embedded key text in every layer
+            handedOn();
+        else
+            embedded(isKey ? m_trace.embeddingKey : m_trace.embedding, isKey ? m_scenario.y : m_scenario.x);
+        for (const Intervention& i : m_scenario.interventions)
+            if (m_layer.value == 0 && isSetCell(i, m_out.stage))
+                addStep("set by hand", i.value);
+        const bool normFirst = m_config.block == BlockForm::PreNorm || m_config.block == BlockForm::Parallel;
+        if (normFirst && !isKey) {
+            const NormWeights& norm =
+                m_scenario.model->transformer()->blocks[static_cast<std::size_t>(m_layer.value)].norm1;
+            normSteps(m_computed.stream->row(m_row), norm, m_config.norm, m_config.normEpsilon);
+        }
+    }
+
+    // Where a layer is attention alone its input is a sum; behind an MLP and norms it is told as one number.
+    void handedOn() {
+        const LayerIndex from{m_layer.value - 1};
+        const LayerTrace& before = m_trace.layer(from);
+        const std::string name = "layer " + std::to_string(from.value);
+        const auto cell = [&](Stage stage) { return CellSource{stage, {}, from, m_head, m_row, m_col}; };
+        if (m_config.block != BlockForm::Attention) {
+            addTerm("hidden state after " + name, 0, (*m_computed.stream)(m_row, m_col), 1.0);
             return;
         }
+        if (m_config.residual)
+            addTerm(name + " input", 0, (*before.x)(m_row, m_col), 1.0, cell(Stage::Embedding));
+        addTerm(name + " output", 1, (*before.output)(m_row, m_col), 1.0, cell(Stage::Output));
+    }
+
+    // Parts, their sum, and what the model's norm and projection make of it.
+    void embedded(const Embedding& e, const SharedMatrix& own) {
         int index = 0;
-        for (const Embedding::Part& part : (isKey ? m_trace.embeddingKey : m_trace.embedding).parts)
-            addTerm(part.name, index++, (*part.values)(m_row, m_col), 1.0);
-        for (const Intervention& i : m_scenario.interventions)
-            if (isSetCell(i, m_out.stage))
-                addStep("set by hand", i.value);
+        for (const Embedding::Part& part : e.parts)
+            if (m_col < part.values->cols())
+                addTerm(part.name, index++, (*part.values)(m_row, m_col), 1.0);
+        if (own || e.sum == e.x)
+            return;
+        SharedMatrix gain, bias, projection;
+        for (const Embedding::Part& tensor : m_scenario.model->embedder().tensors()) {
+            gain = tensor.name == "norm gain" ? tensor.values : gain;
+            bias = tensor.name == "norm bias" ? tensor.values : bias;
+            projection = tensor.name == "projection" ? tensor.values : projection;
+        }
+        if (projection) { // another width: the parts above are no terms of it
+            m_out.terms.clear();
+            addTerm("projection of the normed sum", 0, (*e.x)(m_row, m_col), 1.0);
+        } else if (gain) {
+            normSteps(e.sum->row(m_row), {gain, bias}, Norm::Layer, m_config.normEpsilon);
+        }
+    }
+
+    // (x - mean) / deviation * gain + bias (Ba et al. 2016); without the mean for RMS (Zhang and Sennrich 2019).
+    void normSteps(std::span<const float> row, const NormWeights& norm, Norm kind, double epsilon) {
+        if (!norm.gain)
+            return;
+        double mean = 0, squares = 0;
+        for (const float x : row)
+            mean += x;
+        mean = kind == Norm::Layer ? mean / static_cast<double>(row.size()) : 0;
+        for (const float x : row)
+            squares += (x - mean) * (x - mean);
+        const double deviation = std::sqrt(squares / static_cast<double>(row.size()) + epsilon);
+        double value = row[static_cast<std::size_t>(m_col)];
+        if (kind == Norm::Layer)
+            addStep("− mean of the row " + number(mean), value -= mean);
+        addStep((kind == Norm::Layer ? "÷ deviation of the row " : "÷ root mean square of the row ") +
+                    number(deviation),
+                value /= deviation);
+        addStep("× gain of the norm " + number((*norm.gain)(0, m_col)), value *= (*norm.gain)(0, m_col));
+        if (norm.bias)
+            addStep("+ bias of the norm " + number((*norm.bias)(0, m_col)), value += (*norm.bias)(0, m_col));
     }
 
     // One column of X W + b.
@@ -131,13 +202,18 @@ private:
         const int heads = isQ ? m_config.heads : m_config.kvHeads;
         m_out.leftName = (!isQ && m_config.cross ? "Y_" : "X_") + rowToken();
         m_out.rightName = "W_" + letter + "[:, " + std::to_string(column) + "]";
+        const Stage input = !isQ && m_config.cross ? Stage::EmbeddingKey : Stage::Embedding;
         // Rule split-input: a head sees only its own slice of X.
         const int slice = x.cols() / heads, width = w->cols() / heads;
         const bool sliced = has(m_scenario.rules, Rule::SplitInput);
         for (int d = 0; d < x.cols(); ++d) {
             if (sliced && d / slice != column / width)
                 continue;
-            addTerm(dimension(d), d, x(m_row, d), (*w)(d, column));
+            addTerm(dimension(d), d, x(m_row, d), (*w)(d, column), cellOf(input, m_row, d),
+                    weightCell(isQ   ? WeightKind::WQ
+                               : isK ? WeightKind::WK
+                                     : WeightKind::WV,
+                               d, column));
         }
         if (b) {
             m_out.constant = (*b)(0, column);
@@ -152,23 +228,25 @@ private:
         const Stage from = isQ ? Stage::ProjectionQ : isK ? Stage::ProjectionK : Stage::ProjectionV;
         const int width = isQ || isK ? m_config.dK : m_config.dV;
         const int band = (isQ ? m_head.value : m_config.kvHeadOf(m_head)) * width;
-        if (m_config.position != Position::Rope || !(isQ || isK)) {
+        const int dims = m_config.ropeDims > 0 ? m_config.ropeDims : width, half = dims / 2;
+        if (m_config.position != Position::Rope || !(isQ || isK) || m_col >= 2 * half) {
             projection(from, band + m_col);
             return;
         }
-        // (a, b) -> (a cos - b sin, a sin + b cos), a and b half a head apart.
-        const int half = width / 2, pair = m_col % half;
+        // (a, b) -> (a cos - b sin, a sin + b cos), a and b half of the turned dimensions apart.
+        const int pair = m_col % half, second = pair + half;
         const bool isFirst = m_col < half;
-        const double angle = m_row * std::pow(m_config.ropeTheta, -2.0 * pair / width);
+        const double frequency = m_config.ropeFrequencies.empty()
+                                     ? std::pow(m_config.ropeTheta, -2.0 * pair / dims)
+                                     : m_config.ropeFrequencies[static_cast<std::size_t>(pair)];
+        const double angle = m_row * frequency;
         const Matrix& p = *projected(from);
         m_out.leftName = std::string(stageInfo(from).symbol) + " of " + rowToken();
         m_out.rightName = "turn by " + shortNumber(angle) + " rad";
-        const int second = pair + half;
         addTerm(dimension(pair) + (isFirst ? " · cos" : " · sin"), pair, p(m_row, band + pair),
-                isFirst ? std::cos(angle) : std::sin(angle));
-        if (second < width)
-            addTerm(dimension(second) + (isFirst ? " · −sin" : " · cos"), second, p(m_row, band + second),
-                    isFirst ? -std::sin(angle) : std::cos(angle));
+                isFirst ? std::cos(angle) : std::sin(angle), cellOf(from, m_row, band + pair));
+        addTerm(dimension(second) + (isFirst ? " · −sin" : " · cos"), second, p(m_row, band + second),
+                isFirst ? -std::sin(angle) : std::cos(angle), cellOf(from, m_row, band + second));
         m_out.value = (*(isQ ? m_computed.q : m_computed.k))(m_row, band + m_col);
     }
 
@@ -227,7 +305,8 @@ private:
         m_out.leftName = "A_" + rowToken();
         m_out.rightName = "V[:, " + std::to_string(m_col) + "]";
         for (int j = 0; j < v.rows; ++j)
-            addTerm(keyToken(j), j, rows.weights(0, j), v(j, m_col));
+            addTerm(keyToken(j), j, rows.weights(0, j), v(j, m_col), cellOf(Stage::Weights, m_row, j),
+                    cellOf(Stage::V, j, m_col));
         m_out.value = rows.output(0, m_col);
     }
 
@@ -235,7 +314,8 @@ private:
         const Source from = sourceOf(m_row, m_col);
         m_out.leftName = "O of " + headName(from.head) + ", " + queryToken(from.row) + ", " + dimension(from.column);
         const HeadStages rows = headRowOf(HeadIndex{from.head}, from.row, {false, false, false, false, true});
-        addTerm(headName(from.head), from.head, rows.output(0, from.column), 1.0);
+        addTerm(headName(from.head), from.head, rows.output(0, from.column), 1.0,
+                cellOf(Stage::HeadOutput, from.row, from.column, HeadIndex{from.head}));
         if (m_scenario.headIsOff(m_layer, HeadIndex{from.head}))
             addStep(headName(from.head) + " is switched off", 0);
         m_out.value = (*m_computed.concat)(m_row, m_col);
@@ -248,9 +328,11 @@ private:
         for (const int c : columnsOf(m_head.value)) {
             alone(0, c) = concat(m_row, c);
             if (projectsOutput())
-                addTerm(dimension(sourceOf(m_row, c).column), c, concat(m_row, c), (*m_weights.wO)(c, m_col));
+                addTerm(dimension(sourceOf(m_row, c).column), c, concat(m_row, c), (*m_weights.wO)(c, m_col),
+                        cellOf(Stage::Concat, m_row, c), weightCell(WeightKind::WO, c, m_col));
             else if (c == m_col)
-                addTerm("concat column " + std::to_string(c), c, concat(m_row, c), 1.0);
+                addTerm("concat column " + std::to_string(c), c, concat(m_row, c), 1.0,
+                        cellOf(Stage::Concat, m_row, c));
         }
         if (projectsOutput())
             m_out.rightName = "W_O[:, " + std::to_string(m_col) + "]";
@@ -268,7 +350,10 @@ private:
                 part += !projectsOutput()
                             ? (c == m_col ? static_cast<double>((*m_computed.concat)(m_row, c)) : 0.0)
                             : static_cast<double>((*m_computed.concat)(m_row, c)) * (*m_weights.wO)(c, m_col);
-            m_out.terms.push_back({headName(h), h, static_cast<float>(part), 1.0F, part});
+            std::optional<CellSource> from; // without W_O there is no contribution to go to
+            if (m_weights.wO)
+                from = cellOf(Stage::Contribution, m_row, m_col, HeadIndex{h});
+            m_out.terms.push_back({headName(h), h, static_cast<float>(part), 1.0F, part, from, {}});
         }
         if (projectsOutput() && m_weights.bO) {
             m_out.constant = (*m_weights.bO)(0, m_col);
@@ -311,7 +396,7 @@ private:
         m_out.rightName = "K_" + keyToken(m_col);
         double value = 0;
         for (int d = 0; d < m_config.dK; ++d) {
-            addTerm(dimension(d), d, q(m_row, d), k(m_col, d));
+            addTerm(dimension(d), d, q(m_row, d), k(m_col, d), cellOf(Stage::Q, m_row, d), cellOf(Stage::K, m_col, d));
             value += m_out.terms.back().product;
         }
         const Intervention* edit = nullptr; // of several edits of one cell the last one counts
@@ -489,8 +574,15 @@ private:
 
     // --- words ---
 
-    void addTerm(std::string label, int index, float left, double right) {
-        m_out.terms.push_back({std::move(label), index, left, static_cast<float>(right), left * right});
+    CellSource cellOf(Stage stage, int row, int col, std::optional<HeadIndex> head = {}) const {
+        return {stage, {}, m_layer, head.value_or(m_head), row, col};
+    }
+    CellSource weightCell(WeightKind kind, int row, int col) const { return {{}, kind, m_layer, m_head, row, col}; }
+
+    void addTerm(std::string label, int index, float left, double right, std::optional<CellSource> leftFrom = {},
+                 std::optional<CellSource> rightFrom = {}) {
+        m_out.terms.push_back(
+            {std::move(label), index, left, static_cast<float>(right), left * right, leftFrom, rightFrom});
     }
     void addStep(std::string label, double value) { m_out.steps.push_back({std::move(label), value}); }
 
@@ -508,7 +600,8 @@ private:
     std::string sentence() const {
         const std::string value = number(m_out.value);
         if (isTokenByToken(m_out.stage)) {
-            const std::string query = queryToken(m_row) + " (query)", key = keyToken(m_col) + " (key)";
+            const std::string query = isolated(queryToken(m_row)) + " (query)",
+                              key = isolated(keyToken(m_col)) + " (key)";
             switch (m_out.stage) {
             case Stage::Weights:
                 return query + " attends " + value + " to " + key;
@@ -522,8 +615,8 @@ private:
                 return query + " has the score " + value + " with " + key;
             }
         }
-        return std::string(stageInfo(m_out.stage).symbol) + " of " + rowToken() + ", " + dimension(m_col) + ", is " +
-               value;
+        return std::string(stageInfo(m_out.stage).symbol) + " of " + isolated(rowToken()) + ", " + dimension(m_col) +
+               ", is " + value;
     }
 
     const AttentionTrace& m_trace;

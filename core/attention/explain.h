@@ -5,12 +5,23 @@
 
 namespace headscope {
 
-// One product of a sum: left * right = product. Where a factor is itself a cell of a stage, it says which.
+// Where a factor stands: a cell of a stage, or of a tensor (of the whole tensor, not of a head's band).
+struct CellSource {
+    std::optional<Stage> stage;
+    std::optional<WeightKind> weight;
+    LayerIndex layer;
+    HeadIndex head;
+    int row = 0, col = 0;
+    bool operator==(const CellSource&) const = default;
+};
+
+// One product of a sum: left * right = product. Where a factor is itself a cell, it says which.
 struct Term {
     std::string label; // "d 24" or a token's text
     int index = 0;     // the summed index
     float left = 0, right = 0;
     double product = 0;
+    std::optional<CellSource> leftFrom{}, rightFrom{};
 };
 
 // One line of the chain below the sum: "÷ √d_k = √32", value after it.

@@ -15,6 +15,9 @@ struct HeadInputs {
 HeadInputs headInputs(const Scenario& scenario, const KeyMask& mask, const LayerTrace& layer, LayerIndex l,
                       HeadIndex h);
 
+// Rotary positions on the columns of one or more heads (n, heads*d_k); in trace.cpp.
+Matrix rotated(const Matrix& all, const ModelConfig& config);
+
 // All rows: an n x m matrix exists only where it is wanted.
 HeadStages runHead(const Backend& backend, const HeadProblem& problem, HeadWanted wanted, const std::stop_token& stop);
 

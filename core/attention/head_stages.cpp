@@ -4,6 +4,7 @@
 #include "core/attention/relative_bias.h"
 #include "core/tensor/errors.h"
 #include "core/tensor/memory.h"
+#include "core/tensor/parallel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -157,6 +158,25 @@ HeadStages headStages(const AttentionTrace& t, LayerIndex layer, HeadIndex head,
     if (wanted.output)
         out.output = t.backend->linear(*computed.meanWeights, in.problem.v, nullptr);
     return out;
+}
+
+void visitWeights(const AttentionTrace& t, LayerIndex layer, std::span<const HeadIndex> heads,
+                  const std::function<void(int which, int begin, MatrixView weights)>& visit,
+                  const std::stop_token& stop) {
+    const LayerTrace& computed = t.layer(layer);
+    if (computed.meanWeights || t.scenario.model->captured()) { // there already
+        parallelFor(static_cast<int>(heads.size()), [&](int i) {
+            if (stop.stop_requested())
+                throw Cancelled();
+            const HeadIndex head = heads[static_cast<std::size_t>(i)];
+            visit(i, 0, *(computed.meanWeights ? computed.meanWeights : stageMatrix(t, layer, head, Stage::Weights)));
+        });
+        return;
+    }
+    std::vector<HeadInputs> inputs;
+    for (const HeadIndex head : heads)
+        inputs.push_back(headInputs(t.scenario, t.mask, computed, layer, head));
+    runHeads(*t.backend, inputs, std::vector<HeadTarget>(inputs.size()), visit, stop);
 }
 
 bool stageAvailable(const Scenario& s, Stage stage) {

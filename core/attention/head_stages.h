@@ -13,6 +13,13 @@ struct HeadStages {
 // Only the wanted ones are filled. Under softmax-queries all rows are computed together.
 HeadStages headStages(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, HeadWanted wanted);
 
+// The weights of heads of one layer, a block of whole rows at a time, for what is made of maps that nobody keeps.
+// `which` counts in `heads`. Blocks come in any order and from several threads at once; visit must not compute with the
+// trace's backend. Throws Cancelled.
+void visitWeights(const AttentionTrace& trace, LayerIndex layer, std::span<const HeadIndex> heads,
+                  const std::function<void(int which, int begin, MatrixView weights)>& visit,
+                  const std::stop_token& stop = {});
+
 // The matrix of one stage: shared where the trace keeps it, else derived. K and V are those of the query head's KV
 // head. Throws InputError for a stage that a file of captured attention does not have.
 SharedMatrix stageMatrix(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage);

@@ -90,7 +90,9 @@ PrintedSum printTerms(const CellExplanation& explanation, int shown) {
     printed.result = finite ? write(left, column) : printNumber(result, true);
     for (std::size_t i = 0; i < count; ++i) {
         const Term& term = terms[i];
-        PrintedTerm line{term.label, {}, {}, {}, finite && largestTerm > 0 ? term.product / largestTerm : 0};
+        PrintedTerm line{
+            term.label,    {}, {}, {}, finite && largestTerm > 0 ? term.product / largestTerm : 0, term.leftFrom,
+            term.rightFrom};
         if (hasFactors) {
             line.left = printNumber(term.left, true);
             line.right = printNumber(term.right, true);

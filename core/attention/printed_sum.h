@@ -15,6 +15,7 @@ struct PrintedTerm {
     std::string left, right; // the factors, rounded each on its own; empty where a term is one number
     std::string term;        // the product, with a sign
     double share = 0;        // product / largest |product|, for a bar: -1..1
+    std::optional<CellSource> leftFrom, rightFrom;
 };
 
 // Every string of the column has the same number of decimals and the same power of ten, so that they add up as printed:

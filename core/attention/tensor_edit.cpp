@@ -1,6 +1,8 @@
 #include "core/attention/tensor_edit.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace headscope {
 
@@ -8,10 +10,17 @@ Matrix bandOf(const Matrix& tensor, TensorBand band) {
     return copy(MatrixView(tensor).rowRange(band.rowBegin, band.rowEnd).colRange(band.colBegin, band.colEnd));
 }
 
+// Bit by bit: -0.0 is an edit of 0.
+static bool sameBits(const Matrix& a, const Matrix& b) {
+    return std::ranges::equal(a.values(), b.values(), [](float x, float y) {
+        return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+    });
+}
+
 Scenario withTensor(const Scenario& scenario, TensorId id, Matrix value) {
     const SharedMatrix& opened = scenario.original->tensor(id);
     Scenario next = scenario;
-    next.model = scenario.model->withTensor(id, opened && value == *opened ? opened : share(std::move(value)));
+    next.model = scenario.model->withTensor(id, opened && sameBits(value, *opened) ? opened : share(std::move(value)));
     // Identity says "unchanged": without a differing tensor the model is the opened one.
     bool same = true;
     for (int l = 0; l < next.model->config().layers && same; ++l)
@@ -41,7 +50,7 @@ Scenario withEmbeddingBlock(const Scenario& scenario, Stage stage, int row, int 
     });
     for (int r = 0; r < values.rows(); ++r)
         for (int c = 0; c < values.cols(); ++c)
-            if (values(r, c) != opened(row + r, col + c))
+            if (std::bit_cast<std::uint32_t>(values(r, c)) != std::bit_cast<std::uint32_t>(opened(row + r, col + c)))
                 next.interventions.push_back(
                     {Intervention::Kind::SetCell, LayerIndex{0}, HeadIndex{0}, stage, row + r, col + c, values(r, c)});
     return next;

@@ -9,16 +9,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <optional>
 
 namespace headscope {
 
-namespace {
-
 // Rotary positions (Su et al. 2021) on half-split pairs: in every head the columns c and c + dims/2 of the first `dims`
 // turn by position * theta^(-2c/dims).
-SharedMatrix rotated(const SharedMatrix& all, const ModelConfig& config) {
-    Matrix out = *all;
+Matrix rotated(const Matrix& all, const ModelConfig& config) {
+    Matrix out = all;
     const int dims = config.ropeDims > 0 ? config.ropeDims : config.dK, half = dims / 2;
     for (int c = 0; c < half; ++c) {
         const double frequency = config.ropeFrequencies.empty() ? std::pow(config.ropeTheta, -2.0 * c / dims)
@@ -26,14 +26,16 @@ SharedMatrix rotated(const SharedMatrix& all, const ModelConfig& config) {
         for (int i = 0; i < out.rows(); ++i) {
             const double cosine = std::cos(i * frequency), sine = std::sin(i * frequency);
             for (int band = 0; band < out.cols(); band += config.dK) {
-                const double a = (*all)(i, band + c), b = (*all)(i, band + c + half);
+                const double a = all(i, band + c), b = all(i, band + c + half);
                 out(i, band + c) = static_cast<float>(a * cosine - b * sine);
                 out(i, band + c + half) = static_cast<float>(a * sine + b * cosine);
             }
         }
     }
-    return share(std::move(out));
+    return out;
 }
+
+namespace {
 
 bool isEmbeddingEdit(const Intervention& i, Stage stage) {
     return i.kind == Intervention::Kind::SetCell && i.stage == stage;
@@ -68,18 +70,40 @@ Embedding embedded(const Scenario& s, const TokenSequence& tokens, const SharedM
     return e;
 }
 
-// Everything beside x, y and the weights that decides a layer.
-bool sameOptions(const Scenario& a, const Scenario& b, LayerIndex l) {
+// Everything beside x, y, the weights and the layer's own interventions that decides a layer.
+bool sameArithmetic(const Scenario& a, const Scenario& b) {
     const ModelConfig &ca = a.model->config(), &cb = b.model->config();
-    const auto inLayer = [&](const Intervention& i) {
-        return i.kind == Intervention::Kind::MaskCell ||
-               (i.layer == l && !isEmbeddingEdit(i, Stage::Embedding) && !isEmbeddingEdit(i, Stage::EmbeddingKey));
-    };
-    return a.mask == b.mask && a.rules == b.rules && a.temperature == b.temperature &&
-           scaleFactor(a) == scaleFactor(b) && a.queries() == b.queries() && a.keys() == b.keys() &&
-           ca.heads == cb.heads && ca.kvHeads == cb.kvHeads && ca.dK == cb.dK && ca.dV == cb.dV &&
-           ca.position == cb.position && ca.ropeTheta == cb.ropeTheta && ca.causal == cb.causal &&
-           ca.softcap == cb.softcap && ca.residual == cb.residual && selected(a, inLayer) == selected(b, inLayer);
+    const auto inMask = [](const Intervention& i) { return i.kind == Intervention::Kind::MaskCell; };
+    return a.model->transformer() == b.model->transformer() && a.mask == b.mask && a.rules == b.rules &&
+           a.temperature == b.temperature && scaleFactor(a) == scaleFactor(b) && a.queries() == b.queries() &&
+           a.keys() == b.keys() && ca.heads == cb.heads && ca.kvHeads == cb.kvHeads && ca.dK == cb.dK &&
+           ca.dV == cb.dV && ca.position == cb.position && ca.ropeTheta == cb.ropeTheta && ca.causal == cb.causal &&
+           ca.softcap == cb.softcap && ca.residual == cb.residual && selected(a, inMask) == selected(b, inMask);
+}
+
+// Those of a layer, or of one head of it.
+std::vector<Intervention> interventionsIn(const Scenario& s, LayerIndex l, std::optional<HeadIndex> head = {}) {
+    return selected(s, [&](const Intervention& i) {
+        return i.kind != Intervention::Kind::MaskCell && i.layer == l && (!head || i.head == *head) &&
+               !isEmbeddingEdit(i, Stage::Embedding) && !isEmbeddingEdit(i, Stage::EmbeddingKey);
+    });
+}
+
+// What an earlier trace has of the same layer, where it was computed with the same arithmetic.
+struct Earlier {
+    const Scenario& scenario;
+    const LayerTrace& layer;
+    const LayerWeights& weights;
+};
+
+bool sameBits(const SharedMatrix& a, const SharedMatrix& b, int head, int width) {
+    if (a == b)
+        return true;
+    const MatrixView x = headBand(*a, head, width), y = headBand(*b, head, width);
+    for (int r = 0; r < x.rows; ++r)
+        if (std::memcmp(x.row(r).data(), y.row(r).data(), x.row(r).size_bytes()) != 0)
+            return false;
+    return true;
 }
 
 class Tracer {
@@ -87,27 +111,37 @@ public:
     Tracer(const Scenario& s, const Backend& backend, const KeyMask& mask, std::stop_token stop)
         : m_scenario(s), m_config(s.model->config()), m_backend(backend), m_mask(mask), m_stop(std::move(stop)) {}
 
-    // y: the embedded key text in cross-attention, else null: keys and values come from x.
-    std::shared_ptr<const LayerTrace> layer(LayerIndex l, SharedMatrix stream, SharedMatrix y) const {
+    // y: the embedded key text in cross-attention, else null: keys and values come from x. What is as in `earlier`, or
+    // null, is taken from it.
+    std::shared_ptr<const LayerTrace> layer(LayerIndex l, SharedMatrix stream, SharedMatrix y,
+                                            const Earlier* earlier) const {
         const LayerWeights& w = m_scenario.model->layer(l);
         const ModelConfig& c = m_config;
         LayerTrace t;
         t.stream = std::move(stream);
         const bool normFirst = c.block == BlockForm::PreNorm || c.block == BlockForm::Parallel;
-        t.x = normFirst ? normalized(t.stream, block(l).norm1, c.norm, c.normEpsilon) : t.stream;
+        const LayerTrace* old = earlier ? &earlier->layer : nullptr;
+        t.x = !normFirst                       ? t.stream
+              : old && old->stream == t.stream ? old->x
+                                               : normalized(t.stream, block(l).norm1, c.norm, c.normEpsilon);
         t.y = y ? std::move(y) : t.x;
-        t.projectionQ = project(*t.x, w.wQ, w.bQ, c.heads);
-        t.projectionK = project(*t.y, w.wK, w.bK, c.kvHeads);
-        t.projectionV = project(*t.y, w.wV, w.bV, c.kvHeads);
+        const LayerWeights* was = earlier ? &earlier->weights : nullptr;
+        const bool sameX = old && old->x == t.x, sameY = old && old->y == t.y;
+        const bool sameQ = sameX && was->wQ == w.wQ && was->bQ == w.bQ,
+                   sameK = sameY && was->wK == w.wK && was->bK == w.bK,
+                   sameV = sameY && was->wV == w.wV && was->bV == w.bV;
+        t.projectionQ = sameQ ? old->projectionQ : project(*t.x, w.wQ, w.bQ, c.heads);
+        t.projectionK = sameK ? old->projectionK : project(*t.y, w.wK, w.bK, c.kvHeads);
+        t.projectionV = sameV ? old->projectionV : project(*t.y, w.wV, w.bV, c.kvHeads);
         const bool rope = c.position == Position::Rope;
-        t.q = rope ? rotated(t.projectionQ, c) : t.projectionQ;
-        t.k = rope ? rotated(t.projectionK, c) : t.projectionK;
+        t.q = !rope ? t.projectionQ : sameQ ? old->q : share(rotated(*t.projectionQ, c));
+        t.k = !rope ? t.projectionK : sameK ? old->k : share(rotated(*t.projectionK, c));
         t.v = t.projectionV;
         for (int i = 0; i < t.x->rows(); ++i)
             t.emptyRows.push_back(isEmptyRow(i));
         if (has(m_scenario.rules, Rule::AverageHeads))
             t.meanWeights = share(meanWeights(m_backend, m_scenario, m_mask, t, l, m_stop));
-        t.concat = share(concat(t, l));
+        t.concat = share(concat(t, l, earlier));
         const bool projected = w.wO && !has(m_scenario.rules, Rule::NoOutputProjection);
         t.output = projected ? share(m_backend.linear(*t.concat, w.wO, w.bO.get())) : t.concat;
         t.hidden = leave(t, l);
@@ -161,7 +195,15 @@ private:
         return true;
     }
 
-    Matrix concat(const LayerTrace& t, LayerIndex l) const {
+    // Whether the head's output is the earlier one: nothing that it is made of has changed.
+    bool isAsBefore(const LayerTrace& t, LayerIndex l, HeadIndex head, const Earlier& earlier) const {
+        const int kv = m_config.kvHeadOf(head);
+        return interventionsIn(earlier.scenario, l, head) == interventionsIn(m_scenario, l, head) &&
+               sameBits(t.q, earlier.layer.q, head.value, m_config.dK) &&
+               sameBits(t.k, earlier.layer.k, kv, m_config.dK) && sameBits(t.v, earlier.layer.v, kv, m_config.dV);
+    }
+
+    Matrix concat(const LayerTrace& t, LayerIndex l, const Earlier* earlier) const {
         const int n = t.x->rows(), heads = m_config.heads, dV = m_config.dV;
         // Where each head's output stands: its band of concat; heads that are off stay 0.
         const bool reshaped = has(m_scenario.rules, Rule::ConcatReshape);
@@ -173,6 +215,10 @@ private:
             const HeadIndex head{h};
             if (m_scenario.headIsOff(l, head))
                 continue;
+            if (earlier && !reshaped && !t.meanWeights && isAsBefore(t, l, head, *earlier)) {
+                copyInto(headBand(*earlier->layer.concat, h, dV), MatrixWindow(all).colRange(h * dV, (h + 1) * dV));
+                continue;
+            }
             HeadInputs in = headInputs(m_scenario, m_mask, t, l, head);
             const MatrixWindow output = reshaped ? MatrixWindow(outputs[static_cast<std::size_t>(h)])
                                                  : MatrixWindow(all).colRange(h * dV, (h + 1) * dV);
@@ -199,15 +245,20 @@ private:
 SharedMatrix addLayer(AttentionTrace& t, const Tracer& tracer, const AttentionTrace* previous,
                       const SharedMatrix& stream, const SharedMatrix& y) {
     const LayerIndex l{static_cast<int>(t.layers.size())};
-    const LayerTrace* old =
-        previous && l.value < static_cast<int>(previous->layers.size()) ? &previous->layer(l) : nullptr;
-    if (old && previous->backend == t.backend && old->stream == stream && (!y || old->y == y) &&
-        previous->scenario.model->layer(l) == t.scenario.model->layer(l) &&
-        sameOptions(previous->scenario, t.scenario, l)) {
+    const bool isComparable = previous && l.value < static_cast<int>(previous->layers.size()) &&
+                              previous->backend == t.backend && sameArithmetic(previous->scenario, t.scenario);
+    if (!isComparable) {
+        t.layers.push_back(tracer.layer(l, stream, y, nullptr));
+        return t.layers.back()->hidden;
+    }
+    const Earlier earlier{previous->scenario, previous->layer(l), previous->scenario.model->layer(l)};
+    if (earlier.layer.stream == stream && (!y || earlier.layer.y == y) &&
+        earlier.weights == t.scenario.model->layer(l) &&
+        interventionsIn(previous->scenario, l) == interventionsIn(t.scenario, l)) {
         t.layers.push_back(previous->layers[static_cast<std::size_t>(l.value)]);
         ++t.reusedLayers;
     } else {
-        t.layers.push_back(tracer.layer(l, stream, y));
+        t.layers.push_back(tracer.layer(l, stream, y, &earlier));
     }
     return t.layers.back()->hidden;
 }

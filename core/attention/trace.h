@@ -63,8 +63,9 @@ using Progress = std::function<void(double fraction)>;
 Scenario withTarget(const Scenario& scenario, const Backend& backend, const std::stop_token& stop = {});
 
 // A target that is still to be written is written first: the trace's own scenario then has it.
-// previous: layers whose inputs are the same objects and whose options are equal are taken from it (bitwise equal to a
-// full run). Throws InputError when the scenario does not fit (validate), Cancelled when stop is requested.
+// previous: what is certain to come out the same is taken from it: layers and projections whose inputs are the same
+// objects, heads whose q, k and v have the same bits (bitwise equal to a full run). Throws InputError when the scenario
+// does not fit (validate), Cancelled when stop is requested.
 SharedTrace trace(const Scenario& scenario, const Backend& backend, const AttentionTrace* previous = nullptr,
                   std::stop_token stop = {}, const Progress& progress = {});
 

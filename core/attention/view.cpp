@@ -13,6 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 5> colorMapNames{"viridis", "cividis", "magma", "inferno", "gray"};
 constexpr std::array<std::string_view, 5> figureKindNames{"heatmap", "grid", "links", "stages", "walk"};
 
+constexpr std::array<std::string_view, 4> specialNames{"show", "hide", "unranged", "drop"};
+
 template<class Enum, std::size_t N>
 std::optional<Enum> fromName(const std::array<std::string_view, N>& names, std::string_view name) {
     const auto it = std::ranges::find(names, name);
@@ -28,6 +30,12 @@ std::string_view colorMapName(ColorMap map) {
 }
 std::optional<ColorMap> colorMapFromName(std::string_view name) {
     return fromName<ColorMap>(colorMapNames, name);
+}
+std::string_view specialName(Special special) {
+    return specialNames[static_cast<std::size_t>(special)];
+}
+std::optional<Special> specialFromName(std::string_view name) {
+    return fromName<Special>(specialNames, name);
 }
 std::string_view figureKindName(FigureKind kind) {
     return figureKindNames[static_cast<std::size_t>(kind)];

@@ -37,6 +37,12 @@ Curve parseCurve(std::string_view text); // linear|gamma:G|percentile:P|row; thr
 std::string curveName(const Curve& curve);
 
 enum class Combine { None, Mean, Max }; // several heads in one heatmap
+// Special tokens ([CLS], <s>): as they are; left out of the picture; shown, but without a say in the colour range; or
+// dropped as if nobody could attend to them, each row divided by what is left.
+enum class Special { Show, Hide, Unranged, Drop };
+std::string_view specialName(Special special);
+std::optional<Special> specialFromName(std::string_view name);
+
 enum class FigureKind { Heatmap, Grid, Links, Stages, Walk };
 std::string_view figureKindName(FigureKind kind);
 std::optional<FigureKind> figureKindFromName(std::string_view name);
@@ -59,6 +65,8 @@ struct View {
     double threshold = 0;    // links: weights below are not drawn
     std::optional<int> topK; // links: the K strongest of each query
     bool values = false;     // numbers in cells
+    Special special = Special::Show;
+    bool words = false; // the pieces of a word as one (weights)
     bool operator==(const View&) const = default;
 };
 

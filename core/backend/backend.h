@@ -39,11 +39,11 @@ struct ScoreEdit {
 
 // One head: everything from Q_h, K_h, V_h to O_h.
 struct HeadProblem {
-    MatrixView q;                         // (n, d_k)
-    MatrixView k;                         // (m, d_k)
-    MatrixView v;                         // (m, d_v)
-    float scale = 1.0F;                   // multiplies the scores
-    float alibiSlope = 0.0F;              // -slope * |i - j| is added to the scaled scores
+    MatrixView q;            // (n, d_k)
+    MatrixView k;            // (m, d_k)
+    MatrixView v;            // (m, d_v)
+    float scale = 1.0F;      // multiplies the scores
+    float alibiSlope = 0.0F; // -slope * |i - j| is added to the scaled scores
     // A number for every distance between key and query, added to the scaled scores: entry j - i + n - 1, n + m - 1 in
     // all; empty: none.
     std::span<const float> relativeBias;

@@ -1,4 +1,5 @@
 #include "core/backend/backend.h"
+#include "core/backend/cpu_backend.h"
 #include "core/tensor/errors.h"
 #ifdef HEADSCOPE_WITH_OPENCL
 #include "core/backend/opencl/opencl_backend.h"
@@ -22,15 +23,23 @@ const Backend& openClBackendByName(std::string_view name) {
 } // namespace
 
 std::vector<BackendInfo> listBackends() {
-    std::vector<BackendInfo> list{{"cpu", referenceBackend().description(), true, {}},
-                                  {"reference", referenceBackend().description(), true, {}}};
+    BackendInfo cpu{"cpu", "CPU, fused kernels", true, {}};
+    try {
+        cpu.description = cpuBackend().description();
+    } catch (const InputError& e) {
+        cpu.available = false;
+        cpu.why = e.what();
+    }
+    std::vector<BackendInfo> list{cpu, {"reference", referenceBackend().description(), true, {}}};
     for (BackendInfo& device : listOpenClBackends())
         list.push_back(std::move(device));
     return list;
 }
 
 const Backend& backendByName(std::string_view name) {
-    if (name == "auto" || name == "cpu" || name == "reference")
+    if (name == "auto" || name == "cpu")
+        return cpuBackend();
+    if (name == "reference")
         return referenceBackend();
     if (name == "opencl" || name.starts_with("opencl:"))
         return openClBackendByName(name);

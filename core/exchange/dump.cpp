@@ -274,20 +274,6 @@ private:
     std::vector<NamedArray> m_out;
 };
 
-std::vector<std::string> axisLabels(const AttentionTrace& trace, StageAxis axis, int count) {
-    std::vector<std::string> labels;
-    for (int i = 0; i < count; ++i) {
-        if (axis == StageAxis::Dimensions)
-            labels.push_back(std::to_string(i));
-        else {
-            const TokenSequence& tokens =
-                axis == StageAxis::QueryTokens ? trace.scenario.query : trace.scenario.keyTokens();
-            labels.push_back(tokens.tokens[static_cast<std::size_t>(i)].text);
-        }
-    }
-    return labels;
-}
-
 } // namespace
 
 void requireDumpable(const Scenario& scenario, const DumpOptions& options) {
@@ -300,12 +286,6 @@ void requireDumpable(const Scenario& scenario, const DumpOptions& options) {
 
 std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOptions& options) {
     return Dumper(trace, options).arrays();
-}
-
-LabelledMatrix labelledStage(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage) {
-    const SharedMatrix values = stageMatrix(trace, layer, head, stage);
-    const StageInfo& info = stageInfo(stage);
-    return {*values, axisLabels(trace, info.rows, values->rows()), axisLabels(trace, info.cols, values->cols())};
 }
 
 } // namespace headscope

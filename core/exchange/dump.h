@@ -49,7 +49,4 @@ struct LabelledMatrix {
 };
 void writeCsv(std::ostream& out, const LabelledMatrix& matrix);
 
-// Labels of a stage's rows and columns: token texts, or dimension numbers.
-LabelledMatrix labelledStage(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage);
-
 } // namespace headscope

@@ -250,7 +250,7 @@ std::optional<Site> readSite(const Field& root, const Scenario& s) {
 
 View readView(const Field& json, const Scenario& s) {
     json.onlyKeys({"figure", "site", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine",
-                   "threshold", "top", "values"});
+                   "threshold", "top", "values", "special", "words"});
     const ModelConfig& c = s.model->config();
     View view;
     if (json.has("figure"))
@@ -297,6 +297,10 @@ View readView(const Field& json, const Scenario& s) {
         view.topK = json.at("top").integer(1);
     if (json.has("values"))
         view.values = json.at("values").flag();
+    if (json.has("special"))
+        view.special = json.at("special").named(specialFromName, "show, hide, unranged or drop");
+    if (json.has("words"))
+        view.words = json.at("words").flag();
     return view;
 }
 

@@ -209,6 +209,8 @@ Json viewJson(const View& v, const Scenario& s) {
     if (v.topK)
         json["top"] = *v.topK;
     json["values"] = v.values;
+    json["special"] = specialName(v.special);
+    json["words"] = v.words;
     return json;
 }
 

@@ -316,14 +316,26 @@ bool looksSpecial(const std::string& piece) {
     return framed('[', ']') || framed('<', '>');
 }
 
+// A list of ids or head numbers, which a file may have as anything.
+std::vector<std::int64_t> wholeNumbers(const TensorFile& file, const TensorEntry& entry) {
+    constexpr double most = 9007199254740992; // every whole number below it is a double
+    std::vector<std::int64_t> out;
+    for (const double v : file.readDoubles(entry)) {
+        if (!(v >= 0 && v < most && v == std::floor(v)))
+            throw LoadError(file.path(), printable(entry.name), "whole numbers of 0 or more", shortest(v));
+        out.push_back(static_cast<std::int64_t>(v));
+    }
+    return out;
+}
+
 TokenSequence tokenSequence(const TensorFile& file, const TensorEntry* tokens, const TensorEntry* ids, int count) {
     TokenSequence out;
     std::vector<std::string> pieces(static_cast<std::size_t>(count));
     if (tokens)
         pieces = file.readStrings(*tokens);
-    std::vector<double> numbers;
+    std::vector<std::int64_t> numbers;
     if (ids)
-        numbers = file.readDoubles(*ids);
+        numbers = wholeNumbers(file, *ids);
     const auto any = [&](auto predicate) { return std::ranges::any_of(pieces, predicate); };
     const auto holds = [](std::string_view mark) {
         return [mark](const std::string& p) { return p.find(mark) != std::string::npos; };
@@ -337,7 +349,7 @@ TokenSequence tokenSequence(const TensorFile& file, const TensorEntry* tokens, c
         if (!tokens)
             pieces[at] = std::to_string(i);
         const bool special = looksSpecial(pieces[at]);
-        out.tokens.push_back({.id = ids ? static_cast<std::int64_t>(numbers[at]) : i,
+        out.tokens.push_back({.id = ids ? numbers[at] : i,
                               .piece = pieces[at],
                               .text = special ? pieces[at] : readablePiece(pieces[at], style),
                               .special = special});
@@ -482,8 +494,8 @@ OpenedModel openCapturedAttention(ModelSource source, const TensorFile& file) {
         for (const Place& p : places)
             captured->stages[stage].push_back(reader.read(stage, p));
     if (const TensorEntry* chosen = file.find("heads"); chosen && chosen->count == layout.config.heads)
-        for (const double h : file.readDoubles(*chosen))
-            layout.config.headNames.push_back("(H" + std::to_string(static_cast<std::int64_t>(h)) + " of the model)");
+        for (const std::int64_t h : wholeNumbers(file, *chosen))
+            layout.config.headNames.push_back("(H" + std::to_string(h) + " of the model)");
     lookAtWeights(*captured, layout.config, file.format() == "npy");
 
     std::vector<LayerWeights> none(static_cast<std::size_t>(layout.config.layers));

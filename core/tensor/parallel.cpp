@@ -1,6 +1,6 @@
 #include "core/tensor/parallel.h"
 
-#include <sys/mman.h>
+#include "core/tensor/aligned_floats.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <vector>
 
@@ -144,41 +143,6 @@ Pool& pool() {
     return pool;
 }
 
-// One block of memory of one thread.
-class Scratch {
-public:
-    Scratch() = default;
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() { release(); }
-
-    float* atLeast(std::size_t floats) {
-        if (floats > m_floats) {
-            release();
-            constexpr std::size_t hugePage = std::size_t{2} << 20U;
-            std::size_t bytes = floats * sizeof(float) + floats; // a quarter more, so that growing texts grow it seldom
-            const std::size_t page = bytes >= hugePage ? hugePage : 4096;
-            bytes = (bytes + page - 1) / page * page;
-            m_data = static_cast<float*>(std::aligned_alloc(page, bytes));
-            if (!m_data)
-                throw std::bad_alloc();
-            if (page == hugePage)
-                ::madvise(m_data, bytes, MADV_HUGEPAGE); // a wish: without it everything works, slower
-            m_floats = bytes / sizeof(float);
-        }
-        return m_data;
-    }
-
-private:
-    void release() {
-        std::free(m_data);
-        m_data = nullptr;
-        m_floats = 0;
-    }
-    float* m_data = nullptr;
-    std::size_t m_floats = 0;
-};
-
 } // namespace
 
 int threadCount() {
@@ -201,8 +165,13 @@ void detail::parallelFor(int count, void (*body)(void*, int), void* context) {
 }
 
 float* scratch(ScratchSlot slot, std::size_t floats) {
-    thread_local std::array<Scratch, scratchSlots> slots;
-    return slots[static_cast<std::size_t>(slot)].atLeast(floats);
+    thread_local std::array<AlignedFloats, scratchSlots> slots;
+    AlignedFloats& block = slots[static_cast<std::size_t>(slot)];
+    if (floats > block.size()) {
+        block = {};                                 // before the new one, so that they are never there together
+        block = AlignedFloats(floats + floats / 4); // growing texts grow it seldom
+    }
+    return block.data();
 }
 
 } // namespace headscope

@@ -195,9 +195,28 @@ TEST_F(Trained, LongTextsNameBothNumbers) {
     refused({"--model", "story", "--text", words}, {"tokens", "512", "story"});
 }
 
+TEST_F(Trained, WordsAndSpecialTokensShapeTheTableOfOneMatrix) {
+    const auto table = [&](cli::Arguments options) {
+        cli::Arguments arguments{"dump", "--model", "mini", "--text", "The catfish doesn't sleep", "--layer", "1"};
+        arguments.insert(arguments.end(), {"--head", "2", "--stage", "weights", "--out", folder / "t.csv"});
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        expectDone(arguments);
+        return readFile(folder / "t.csv");
+    };
+    EXPECT_TRUE(table({}).starts_with(",[CLS],the,cat,")) << table({});
+    EXPECT_TRUE(table({"--words", "--special", "hide"}).starts_with(",the,catfish,doesn't,sleep\n"));
+    EXPECT_NE(table({"--special", "hide"}), table({"--special", "drop"}));
+    EXPECT_EQ(table({"--special", "unranged"}), table({}));
+}
+
+TEST_F(Trained, ArraysHoldEveryTokenAndSaySo) {
+    const Result result = headscope({"dump", "--text", cat, "--words", "--layer", "0", "--out", folder / "t.json"});
+    EXPECT_EQ(result.status, 0);
+    EXPECT_TRUE(result.err.starts_with("headscope: note: --words")) << result.err;
+}
+
 TEST_F(Trained, OptionsWithoutUseAreNamed) {
-    refused({"--text", cat, "--special", "hide"}, {"--special is not there yet"});
-    refused({"--text", cat, "--words"}, {"--words is not there yet"});
+    refused({"--text", cat, "--special", "never"}, {"--special", "never", "show, hide, unranged or drop"});
     for (const std::string option : {"--target", "--target-ids", "--site"})
         refused({"--text", cat, option, "5"}, {option + " is for encoder-decoder", "mini"});
     refused({"--model", "story", "--text", "a", "--pair", "b"}, {"--pair", "story", "a decoder takes one text"});

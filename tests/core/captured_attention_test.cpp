@@ -258,6 +258,8 @@ TEST_F(Captured, WhatDoesNotFitIsRefusedByName) {
     nan[5] = NAN;
     refused({{"weights", {3, 3}, nan}}, {"weights", "finite", "nan", "row 1, column 2"});
     refused({{"weights", {3, 3}, one}, {"tokens", {3}, std::vector<std::int64_t>{1, 2, 3}}}, {"tokens", "unicode"});
+    refused({{"layers.0.self.weights", {1, 3, 3}, one}, {"heads", {1}, std::vector<float>{NAN}}},
+            {"heads", "whole numbers", "nan"});
     refused({{"layers.0.self.weights", {1, 3, 3}, one}, {"layers.0.self.scores", {1, 3, 2}, softRows<float>(1, 3, 2)}},
             {"layers.0.self.scores", "1 x 3 x 3", "1 x 3 x 2"});
 }

@@ -43,14 +43,17 @@ double sumOfMagnitudes(const CellExplanation& e) {
     return sum;
 }
 
-// How far off an explanation may be. Steps after the sum change its size: what they show counts as a term.
-double allowance(const CellExplanation& e) {
-    double scale = sumOfMagnitudes(e);
+// How far off an explanation may be. Steps after the sum change its size: what they show counts as a term. products:
+// the sum of |terms| inside the terms, where each is a sum itself.
+double allowance(const CellExplanation& e, double products) {
+    double scale = std::max(sumOfMagnitudes(e), products);
     for (const ExplainStep& s : e.steps) {
         scale = std::isfinite(s.value) ? std::max(scale, std::abs(s.value)) : scale;
     }
     if (e.stage == Stage::Weights || e.stage == Stage::Norms) {
-        scale = std::abs(arrivedAt(e)); // no help from large scores: relative to the weight itself
+        // No help from large scores: relative to the weight itself. But exp turns what its argument is rounded by into
+        // a relative difference, and the argument is the weight's logarithm, in single precision.
+        scale = std::abs(arrivedAt(e)) * std::max(1.0, std::abs(std::log(std::abs(arrivedAt(e)) + 1e-30)) / 8);
     }
     return 1e-6 * scale + 1e-30;
 }
@@ -61,7 +64,8 @@ void expectExplained(const Scenario& scenario) {
     for (const Stage stage : availableStages(scenario)) {
         const StageShape shape = stageShape(t->config(), stage, scenario.queries(), scenario.keys());
         const int heads = stageInfo(stage).scope == StageScope::AllHeads ? 1 : t->config().heads;
-        const int step = shape.rows * shape.cols > 400 ? 7 : 1;
+        const int cells = shape.rows * shape.cols;
+        const int step = cells > 1000 ? 397 : cells > 400 ? 7 : 1;
         for (int l = 0; l < t->config().layers; ++l) {
             for (int h = 0; h < heads; ++h) {
                 const Matrix shown = stageOf(t, stage, h, l);
@@ -84,7 +88,13 @@ void expectExplained(const Scenario& scenario) {
                     if (std::isinf(e.value)) {
                         ASSERT_EQ(arrivedAt(e), e.value) << where();
                     } else {
-                        ASSERT_NEAR(arrivedAt(e), e.value, allowance(e)) << where();
+                        double products = 0;
+                        const SharedMatrix& wO = scenario.model->layer(LayerIndex{l}).wO;
+                        for (int c = 0; stage == Stage::Output && wO && c < wO->rows(); ++c) {
+                            products += std::abs(static_cast<double>((*t->layer(LayerIndex{l}).concat)(row, c)) *
+                                                 (*wO)(c, std::min(col, wO->cols() - 1)));
+                        }
+                        ASSERT_NEAR(arrivedAt(e), e.value, allowance(e, products)) << where();
                     }
                     ASSERT_TRUE(std::ranges::is_sorted(e.terms, std::greater{}, [](const Term& term) {
                         return std::abs(term.product);
@@ -149,6 +159,35 @@ TEST(Explain, EveryCellWithAlibiAndCausalMask) {
     Scenario s = toy(o, text);
     s.mask = parseMask("causal");
     expectExplained(s);
+}
+
+// Trained models bring norms, rotary positions of their own, and MLPs between the layers.
+TEST(Explain, CellsOfATrainedEncoder) {
+    expectExplained(makeScenario(requestOf("mini", "the cat sat")));
+}
+
+TEST(Explain, CellsOfATrainedDecoder) {
+    expectExplained(makeScenario(requestOf("story", "the cat sat")));
+}
+
+// A factor that says where it stands stands there.
+TEST(Explain, FactorsAreTheCellsTheyComeFrom) {
+    const Scenario s = toy(grouped(), text);
+    const SharedTrace t = run(s);
+    for (const Stage stage : availableStages(s)) {
+        const CellExplanation e = explainCell(*t, LayerIndex{1}, HeadIndex{3}, stage, 2, 4);
+        for (const Term& term : e.terms) {
+            for (const auto& [from, value] : {std::pair(term.leftFrom, term.left), {term.rightFrom, term.right}}) {
+                if (!from)
+                    continue;
+                const SharedMatrix matrix = from->stage ? stageMatrix(*t, from->layer, from->head, *from->stage)
+                                                        : s.model->tensor({from->layer, *from->weight});
+                EXPECT_NEAR((*matrix)(from->row, from->col), value, 1e-6) << stageInfo(stage).id << " " << term.label;
+            }
+        }
+        const bool isSum = stage != Stage::Norms && stage != Stage::EmbeddingKey;
+        EXPECT_EQ(!e.terms.empty() && e.terms.front().leftFrom.has_value(), isSum) << stageInfo(stage).id;
+    }
 }
 
 TEST(Explain, EveryCellOfCrossAttention) {

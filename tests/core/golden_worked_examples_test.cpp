@@ -83,7 +83,7 @@ HeadRows attendScores(const Matrix& scores, double scale, const Mask& mask, cons
     p.v = v;
     p.scale = static_cast<float>(scale);
     p.mask = &open;
-    return referenceBackend().attend(p, 0, n, {true, true, true, true, true});
+    return backendByName("auto").attend(p, 0, n, {true, true, true, true, true});
 }
 
 Matrix input(const json& file, const std::string& name) {
@@ -199,7 +199,7 @@ Arrays crossAttentionWords(const json& f) { // 3 queries, 6 keys, Q, K and V giv
     p.v = v;
     p.scale = 0.5F; // 1 / sqrt(4)
     p.mask = &open;
-    const HeadRows rows = referenceBackend().attend(p, 0, q.rows(), {true, true, true, true, true});
+    const HeadRows rows = backendByName("auto").attend(p, 0, q.rows(), {true, true, true, true, true});
     return {{"weights", rows.weights}, {"output", rows.output}};
 }
 
@@ -248,13 +248,14 @@ Arrays raschkaTrainable(const json& f) { // _2: the second word's row
 Arrays karina(const json& f) { // and what would follow from the figures as they were printed
     const Matrix one = identity(2, 2), x = input(f, "X"), printed = published(f, "softmax");
     const SharedTrace t = runLayer({{one}, {one}, {one}, {}, {}, 1 / sqrt2}, x);
-    return {{"QKt", stageOf(t, Stage::Scores)},
-            {"scaled", stageOf(t, Stage::Scaled)},
-            {"softmax", stageOf(t, Stage::Weights)},
-            {"output", stageOf(t, Stage::HeadOutput)},
-            {"printed_softmax_row_sums", transposed(referenceBackend().linear(printed, Matrix(5, 1, 1.0F), nullptr))},
-            {"softmax_of_printed_scaled", attendScores(published(f, "scaled"), 1, parseMask("none"), x).weights},
-            {"output_from_printed_softmax", referenceBackend().linear(printed, x, nullptr)}};
+    return {
+        {"QKt", stageOf(t, Stage::Scores)},
+        {"scaled", stageOf(t, Stage::Scaled)},
+        {"softmax", stageOf(t, Stage::Weights)},
+        {"output", stageOf(t, Stage::HeadOutput)},
+        {"printed_softmax_row_sums", transposed(backendByName("auto").linear(printed, Matrix(5, 1, 1.0F), nullptr))},
+        {"softmax_of_printed_scaled", attendScores(published(f, "scaled"), 1, parseMask("none"), x).weights},
+        {"output_from_printed_softmax", backendByName("auto").linear(printed, x, nullptr)}};
 }
 
 Arrays statquestTwoHeads(const json& f) {

@@ -22,7 +22,7 @@ Scenario typed(const std::string& model, const std::string& text, const std::opt
 }
 
 Matrix hiddenOf(const Scenario& scenario) {
-    return *trace(scenario, referenceBackend())->hidden;
+    return *trace(scenario, backendByName("auto"))->hidden;
 }
 
 const std::string text = "The runner was tired", pair = "because she ran";
@@ -38,7 +38,7 @@ TEST_P(TypedFamily, GivesTheIdsAndTheAttentionOfTheReference) {
         const Scenario s = typed(sharedData(folder).string(), one["text"],
                                  hasPair ? std::optional(one["pair"].get<std::string>()) : std::nullopt);
         ASSERT_EQ(idsOf(s.query), one["ids"].get<std::vector<std::int64_t>>()) << one["text"];
-        const SharedTrace t = trace(s, referenceBackend());
+        const SharedTrace t = trace(s, backendByName("auto"));
         const Arrays expected(sharedData(folder + "/" + one["expected"].get<std::string>()).string());
         const std::vector<float> hidden = expected.at("hidden");
         EXPECT_LE(farthest(t->hidden->values(), hidden) / largestFinite(hidden), 1e-4) << one["text"];

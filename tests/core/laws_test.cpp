@@ -227,7 +227,7 @@ TEST(Laws, AFollowingTraceEqualsAFreshOneBitForBit) {
     next.emplace_back(0, withRule(start, Rule::SplitInput));
     next.emplace_back(0, withTexts(start, "another sentence", std::nullopt));
     for (const auto& [kept, scenario] : next) {
-        const SharedTrace following = trace(scenario, referenceBackend(), before.get());
+        const SharedTrace following = trace(scenario, backendByName("auto"), before.get());
         EXPECT_EQ(everything(following), everything(run(scenario)));
         EXPECT_EQ(following->reusedLayers, kept);
         for (int l = 0; l < 2; ++l) {
@@ -342,8 +342,8 @@ TEST(Laws, ASetEmbeddingCellIsWhatTheProjectionsMultiply) {
     x(2, 3) = 5.0F;
     EXPECT_EQ(stageOf(b, Stage::Embedding), x);
     const LayerWeights& w = before.model->layer(LayerIndex{0});
-    EXPECT_EQ(stageOf(b, Stage::ProjectionQ), referenceBackend().linear(x, *w.wQ, w.bQ.get()));
-    EXPECT_EQ(stageOf(b, Stage::ProjectionV), referenceBackend().linear(x, *w.wV, w.bV.get()));
+    EXPECT_EQ(stageOf(b, Stage::ProjectionQ), backendByName("auto").linear(x, *w.wQ, w.bQ.get()));
+    EXPECT_EQ(stageOf(b, Stage::ProjectionV), backendByName("auto").linear(x, *w.wV, w.bV.get()));
 }
 
 TEST(Laws, EditsUndoneGiveIdenticalArrays) {

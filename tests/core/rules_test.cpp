@@ -46,7 +46,7 @@ TEST(Rules, SwitchedOnAndOffAgainLeaveNoTrace) {
         Scenario s = withRule(right(), info.rule);
         const SharedTrace on = run(s);
         s.rules = with(s.rules, info.rule, false);
-        const SharedTrace off = trace(s, referenceBackend(), on.get());
+        const SharedTrace off = trace(s, backendByName("auto"), on.get());
         EXPECT_EQ(stageOf(off, Stage::Output), stageOf(before, Stage::Output));
         EXPECT_NE(stageOf(on, Stage::Output), stageOf(before, Stage::Output));
         for (int h = 0; h < 4; ++h) {
@@ -69,7 +69,7 @@ TEST(Rules, SplitInputDumpsTheWeightsThatItApplies) {
         return m;
     };
     const Matrix b = values("b_Q");
-    EXPECT_EQ(referenceBackend().linear(values("embedding"), values("W_Q"), &b), values("projection_q"));
+    EXPECT_EQ(backendByName("auto").linear(values("embedding"), values("W_Q"), &b), values("projection_q"));
 }
 
 TEST(Rules, SplitInputLetsAHeadSeeOnlyItsOwnSliceOfX) {

@@ -75,6 +75,8 @@ Document rich() {
     view.range = {RangeSpec::Kind::Fixed, -0.1, 0.9};
     view.curve = {Curve::Kind::Gamma, 0.3};
     view.topK = 2;
+    view.special = Special::Drop;
+    view.words = true;
     return {s, view};
 }
 

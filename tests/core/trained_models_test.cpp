@@ -43,7 +43,7 @@ TEST(Mini, GivesTheAttentionOfItsDequantisedWeights) {
     for (const auto& one : cases) {
         const Scenario s = typed("mini", one);
         EXPECT_EQ(idsOf(s.query), one["ids"].get<std::vector<std::int64_t>>()) << one["text"];
-        const SharedTrace t = trace(s, referenceBackend());
+        const SharedTrace t = trace(s, backendByName("auto"));
         const std::string prefix = std::to_string(index++) + ".";
         std::vector<float> weights;
         for (int l = 0; l < 6; ++l) {
@@ -64,7 +64,7 @@ TEST(Story, GivesTheAttentionAndTheNextTokensOfTheReference) {
     for (const auto& one : cases) {
         const Scenario s = typed("story", one);
         EXPECT_EQ(idsOf(s.query), one["ids"].get<std::vector<std::int64_t>>()) << one["text"];
-        const SharedTrace t = trace(s, referenceBackend());
+        const SharedTrace t = trace(s, backendByName("auto"));
         const std::string prefix = std::to_string(index++) + ".";
         for (int l = 0; l < 3; ++l)
             EXPECT_LE(farthest(perHead(*t, l, Stage::Weights),
@@ -95,7 +95,7 @@ TEST(Gguf, QuantisedFilesAgreeWithTheReference) {
             ScenarioRequest request;
             request.source.name = sharedData("reference/gguf/" + file["file"].get<std::string>()).string();
             request.ids = one["ids"].get<std::vector<std::int64_t>>();
-            const SharedTrace t = trace(makeScenario(request), referenceBackend());
+            const SharedTrace t = trace(makeScenario(request), backendByName("auto"));
             const Arrays expected(sharedData("reference/gguf/" + one["expected"].get<std::string>()).string());
             for (int l = 0; l < t->config().layers; ++l) {
                 const std::string prefix = "layers." + std::to_string(l) + ".self.";
@@ -120,11 +120,11 @@ TEST(Stories260K, BothRowOrdersGiveEqualAttention) {
     for (const char* file : {"model.safetensors", "stories260K-f32.gguf", "stories260K-f16.gguf"}) {
         const std::string folder = sharedData("checkpoints/stories260K").string();
         const bool hub = std::string(file) == "model.safetensors";
-        const SharedTrace t = hub ? trace(scenarioOf(modelOfIds(folder), ids), referenceBackend()) : [&] {
+        const SharedTrace t = hub ? trace(scenarioOf(modelOfIds(folder), ids), backendByName("auto")) : [&] {
             ScenarioRequest request;
             request.source.name = folder + "/" + file;
             request.ids = ids;
-            return trace(makeScenario(request), referenceBackend());
+            return trace(makeScenario(request), backendByName("auto"));
         }();
         std::vector<float> weights;
         for (int l = 0; l < 5; ++l) {

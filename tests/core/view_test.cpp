@@ -16,6 +16,9 @@ TEST(View, EveryNameReadsBackAsItsValue) {
          {FigureKind::Heatmap, FigureKind::Grid, FigureKind::Links, FigureKind::Stages, FigureKind::Walk}) {
         EXPECT_EQ(figureKindFromName(figureKindName(kind)), kind);
     }
+    for (const Special special : {Special::Show, Special::Hide, Special::Unranged, Special::Drop}) {
+        EXPECT_EQ(specialFromName(specialName(special)), special);
+    }
     for (const char* range : {"auto", "head", "shared", "0:1", "-0.25:1e-05"}) {
         EXPECT_EQ(rangeName(parseRange(range)), range);
     }

@@ -46,7 +46,7 @@ inline Scenario withRule(Scenario scenario, Rule rule) {
 }
 
 inline SharedTrace run(const Scenario& scenario) {
-    return trace(scenario, referenceBackend());
+    return trace(scenario, backendByName("auto"));
 }
 
 inline Matrix stageOf(const SharedTrace& t, Stage stage, int head = 0, int layer = 0) {

@@ -35,12 +35,15 @@ session() {
   start Headscope
   keys ctrl+l
   xdotool type --delay 15 "the dog sat on the log"
-  eval "$(xdotool getwindowgeometry --shell "$window")"
-  xdotool mousemove $((X + 185)) $((Y + 165)) click 1 # another head
-  sleep .3
   wait_for 'title | grep -q "untitled\*"' "typing did not change the document: $(title)"
 
-  # Save, edit a weight by its menu-free way (the table takes the keyboard), undo: the title says what is unsaved.
+  # The mouse pins a cell: the middle of the window is the heatmap, at any size.
+  eval "$(xdotool getwindowgeometry --shell "$window")"
+  xdotool mousemove $((X + WIDTH / 2)) $((Y + HEIGHT / 2)) click 1
+  sleep .3
+  keys ctrl+Right ctrl+Right # another head
+
+  # Save, edit a weight, undo: the title says what is unsaved.
   keys ctrl+s
   sleep .5
   xdotool type --delay 15 "$folder/first.headscope"
@@ -48,10 +51,9 @@ session() {
   wait_for '[ -s first.headscope ]' "nothing was saved"
   wait_for '! title | grep -q "\*"' "saved, and still unsaved: $(title)"
   grep -q '"the dog sat on the log"' first.headscope || fail "the typed text is not in the file"
-  grep -q '"heads": \[0\]' first.headscope && fail "no other head was picked"
-  eval "$(xdotool getwindowgeometry --shell "$window")"
-  xdotool mousemove $((X + WIDTH - 300)) $((Y + HEIGHT - 165)) click 1
-  sleep .3
+  grep -q '"heads": \[2\]' first.headscope || fail "no other head was picked"
+  grep -q '"cell": \[' first.headscope || fail "no cell was pinned"
+  keys ctrl+g # the weights take the keyboard
   xdotool type --delay 15 "0.5"
   keys Return
   wait_for 'title | grep -q "\*"' "no weight was edited"

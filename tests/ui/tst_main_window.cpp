@@ -48,6 +48,13 @@ std::unique_ptr<MainWindow> shownWindow(Document document) {
     return window;
 }
 
+// The first example on the first head, as somebody has chosen it.
+std::unique_ptr<MainWindow> windowOnFirstHead() {
+    Document document = firstDocument();
+    document.view.cell = CellRef{0, 1};
+    return shownWindow(std::move(document));
+}
+
 QLineEdit* sentenceOf(MainWindow& window) {
     return window.sentenceBar().findChild<QLineEdit*>();
 }
@@ -118,7 +125,7 @@ private slots:
     }
 
     void arrowKeysMoveAmongTheHeads() {
-        const auto window = shownWindow(firstDocument());
+        const auto window = windowOnFirstHead();
         auto* grid = window->findChild<HeadGrid*>();
         QAbstractItemModelTester tester(grid->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
         grid->setFocus();
@@ -130,7 +137,7 @@ private slots:
     }
 
     void oneKeySwitchesAHeadOffAndUndoBringsItBack() {
-        const auto window = shownWindow(firstDocument());
+        const auto window = windowOnFirstHead();
         auto* grid = window->findChild<HeadGrid*>();
         QTest::keyClick(grid, Qt::Key_X);
         QVERIFY(window->workspace().scenario().headIsOff(LayerIndex{0}, HeadIndex{0}));

@@ -8,6 +8,7 @@
 #include "ui/render/color_tables.h"
 #include "ui/render/figure.h"
 #include "ui/render/figure_export.h"
+#include "ui/render/links_painter.h"
 
 #include <QFile>
 #include <QFontDatabase>
@@ -17,6 +18,7 @@
 #include <QtTest>
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace headscope;
 
@@ -119,6 +121,12 @@ private slots:
     void labelsNeitherOverlapNorLeaveTheFigure_data();
     void labelsNeitherOverlapNorLeaveTheFigure();
     void allLabelsAreWrittenUpTo64Tokens();
+    void aLongWordIsWrittenInFull();
+    void everyStepIsNamedInTheStagesFigureOrItIsRefused();
+    void aLinkIsAsWideAsItsWeightHoweverManyHeadsAreOn();
+    void closedWeightsAreHatchedAndOpenOnesAreNot();
+    void specialTokensLeaveTheFigureAndTheRemovedMassIsPrinted();
+    void oneLayersHeadsFillTheGrid();
     void glyphsThatNoFontHasAreShownAsCodePoints();
     void axesAreTitled();
     void classRulesAreMarkedAndCompared();
@@ -475,6 +483,95 @@ void TestRender::allLabelsAreWrittenUpTo64Tokens() {
             QCOMPARE(found, expected);
         }
     }
+}
+
+void TestRender::aLongWordIsWrittenInFull() {
+    const QString word =
+        QStringLiteral("Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft");
+    const FigureSource source = toy("a " + word.toStdString() + " b");
+    for (const FigureKind kind : {FigureKind::Heatmap, FigureKind::Links}) {
+        FigureSpec spec;
+        spec.view.figure = kind;
+        QStringList texts;
+        for (const auto& t : figureLayout(source, spec).texts)
+            texts << t.text;
+        QVERIFY(texts.count(word) == 2);
+    }
+}
+
+void TestRender::everyStepIsNamedInTheStagesFigureOrItIsRefused() {
+    const FigureSource source = toy("The cat sat on the mat");
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Stages;
+    const std::size_t matrices = 4 + 3 + 4 + 3; // X, projections; Q, K, V; scores to weights; head output to W_O
+    for (const double width : {85.0, 160.0}) {
+        spec.widthMm = width;
+        QCOMPARE(figureLayout(source, spec).cells.size(), matrices);
+    }
+    spec.widthMm = 50;
+    QVERIFY(refusal([&] { figureLayout(source, spec); }).find("50 mm") != std::string::npos);
+}
+
+void TestRender::aLinkIsAsWideAsItsWeightHoweverManyHeadsAreOn() {
+    const FigureSource source = toy("The cat sat");
+    View view;
+    view.figure = FigureKind::Links;
+    const Links one = readLinks(*source.trace, view);
+    view.heads = {HeadIndex{0}, HeadIndex{1}, HeadIndex{2}};
+    const Links three = readLinks(*source.trace, view);
+    const auto widths = [](const Links& links) {
+        const LinkColumns columns{0, 100, 0, 0, 20};
+        std::map<std::pair<int, int>, double> out;
+        for (const Link& link : links.drawn)
+            if (link.head == 0)
+                out[{link.query, link.key}] = columns.widthOf(static_cast<double>(link.weight));
+        return out;
+    };
+    QCOMPARE(one.drawn.size() * 3, three.drawn.size());
+    QVERIFY(widths(one) == widths(three));
+    QCOMPARE(widths(one).at({1, 2}), 10 * static_cast<double>((*one.heads[0].shown.matrix)(1, 2)));
+}
+
+void TestRender::closedWeightsAreHatchedAndOpenOnesAreNot() {
+    const FigureLayout layout = figureLayout(toy("The cat sat on", {}, "causal"), {});
+    const CellPicture& picture = *layout.cells.front().picture;
+    for (int r = 0; r < 4; ++r)
+        for (int c = 0; c < 4; ++c)
+            QCOMPARE(picture.pyramid().at(r, c) == ColorScale::masked, c > r);
+    QCOMPARE(picture.matrix()(0, 1), 0.0F); // the number itself stays what it is
+}
+
+void TestRender::specialTokensLeaveTheFigureAndTheRemovedMassIsPrinted() {
+    ScenarioRequest request;
+    request.source.name = "mini";
+    request.text = "The cat sat";
+    FigureSource source;
+    source.trace = trace(makeScenario(request), referenceBackend());
+    FigureSpec spec;
+    const auto textsWith = [&](Special special) {
+        spec.view.special = special;
+        QStringList texts;
+        for (const auto& t : figureLayout(source, spec).texts)
+            texts << t.text;
+        return texts;
+    };
+    QCOMPARE(textsWith(Special::Show).count(QStringLiteral("[CLS]")), 2);
+    QCOMPARE(textsWith(Special::Hide).count(QStringLiteral("[CLS]")), 0);
+    QVERIFY(!textsWith(Special::Hide).contains(QStringLiteral("removed")));
+    QVERIFY(textsWith(Special::Drop).contains(QStringLiteral("removed")));
+    QVERIFY(textsWith(Special::Drop).join(u' ').contains(QStringLiteral("removed mass")));
+}
+
+void TestRender::oneLayersHeadsFillTheGrid() {
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Grid;
+    spec.heightMm = 120;
+    const FigureLayout layout = figureLayout(toy("The cat sat on the mat"), spec);
+    QCOMPARE(layout.cells.size(), std::size_t(8));
+    double used = 0;
+    for (const auto& cells : layout.cells)
+        used += cells.area.width() * cells.area.height();
+    QVERIFY(used > 0.45 * layout.size.width() * layout.size.height());
 }
 
 void TestRender::glyphsThatNoFontHasAreShownAsCodePoints() {

@@ -57,10 +57,10 @@ LabelPlan planLabels(Side side, const QStringList& texts, QFont font, const Labe
     // Along its own direction: shrink a little before eliding.
     const double width = widest(texts, plan.step, metricsOf(font, room.device));
     if (width > room.maxExtent)
-        scaleFont(font, std::max(0.75, room.maxExtent / width * 0.999));
+        scaleFont(font, std::max(room.elides ? 0.75 : 0.5, room.maxExtent / width * 0.999));
     const QFontMetricsF metrics = metricsOf(font, room.device);
     for (QString& text : plan.texts)
-        if (metrics.horizontalAdvance(text) > room.maxExtent)
+        if (room.elides && metrics.horizontalAdvance(text) > room.maxExtent)
             text = metrics.elidedText(text, Qt::ElideMiddle, room.maxExtent);
     plan.extent = widest(plan.texts, plan.step, metrics);
     plan.font = font;

@@ -17,6 +17,7 @@ struct LabelRoom {
     double maxExtent = 0;                 // away from the cells; longer labels are elided in the middle
     double minPoint = 0;                  // labels shrink down to this before they are thinned
     const QPaintDevice* device = nullptr; // where text is measured; null: the screen
+    bool elides = true;                   // false: labels shrink to half their size, and then take what they need
 };
 
 struct LabelPlan {

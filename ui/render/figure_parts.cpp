@@ -2,6 +2,7 @@
 
 #include "core/model/captured_attention.h"
 #include "core/tensor/errors.h"
+#include "ui/render/head_colors.h"
 
 #include <algorithm>
 
@@ -72,6 +73,11 @@ QStringList stageLabels(const AttentionTrace& trace, Stage stage, bool rows, int
     return out;
 }
 
+QString everyTokenRemark(const View& view) {
+    const bool asked = view.words || view.special == Special::Hide || view.special == Special::Drop;
+    return asked ? QStringLiteral("every token is shown as it is: the products need them all") : QString();
+}
+
 QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head, bool rows) {
     const StageInfo& info = stageInfo(stage);
     switch (rows ? info.rows : info.cols) {
@@ -125,13 +131,10 @@ std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matr
     return starts;
 }
 
-ValueKind kindOf(Stage stage) {
-    return {stage == Stage::Weights, stageInfo(stage).isSigned};
-}
-
 Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font) {
     const HeadIndex head = view.heads.front();
-    const SharedMatrix matrix = stageMatrix(trace, view.layer, head, stage);
+    const ShownStage whole = shownStage(trace, view.layer, head, stage, View()); // every token: a chain needs them
+    const SharedMatrix matrix = whole.matrix;
     const MatrixView shown[] = {*matrix};
     // A fixed range was meant for the view's own stage.
     RangeSpec range = view.range;
@@ -139,14 +142,15 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
         range = {};
     const ResolvedRange resolved = resolveRange(range, view.curve, kindOf(stage), shown);
     Panel panel;
-    panel.picture = std::make_shared<const CellPicture>(
-        matrix, ColorScale(view.colors, stageInfo(stage).isSigned, resolved.range, view.curve));
+    panel.picture = shownPicture(whole, ColorScale(view.colors, stageInfo(stage).isSigned, resolved.range, view.curve));
     panel.title = QString::fromUtf8(stageInfo(stage).id.data(), static_cast<qsizetype>(stageInfo(stage).id.size()));
     panel.rows = stageLabels(trace, stage, true, matrix->rows(), font);
     panel.cols = stageLabels(trace, stage, false, matrix->cols(), font);
     panel.rowTitle = stageAxisTitle(trace, stage, head, true);
     panel.colTitle = stageAxisTitle(trace, stage, head, false);
     panel.bandStarts = stageBands(trace, stage, *matrix);
+    for (std::size_t band = 0; band < panel.bandStarts.size(); ++band)
+        panel.bandColors.push_back(headColor(static_cast<int>(band)));
     if (stage == Stage::Weights || stage == Stage::Masked)
         panel.emptyRows = trace.layer(view.layer).emptyRows;
     panel.numbers = view.values;

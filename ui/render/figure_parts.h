@@ -2,9 +2,9 @@
 // figure.cpp and the figures' own files include this.
 #pragma once
 
-#include "core/attention/head_stages.h"
 #include "ui/render/figure.h"
 #include "ui/render/panel.h"
+#include "ui/render/shown_picture.h"
 
 namespace headscope {
 
@@ -17,11 +17,12 @@ QString headTitle(LayerIndex layer, HeadIndex head); // "L0 H3"
 // "previous token", where the model names its heads; and whether it is switched off. Often empty.
 QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head);
 // Names of the rows or columns of a stage, and the title of that axis. Token texts, or dimension numbers.
+// For figures whose products need every token: says so when the view leaves some out or merges them; else empty.
+QString everyTokenRemark(const View& view);
 QStringList stageLabels(const AttentionTrace& trace, Stage stage, bool rows, int count, const QFont& font);
 QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head, bool rows);
 QString shapeText(const Matrix& matrix); // "8 × 32"
 std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matrix& matrix);
-ValueKind kindOf(Stage stage);
 
 // A stage as a panel with its own range ("this matrix"), for figures that show several stages.
 Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font);

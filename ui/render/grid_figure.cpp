@@ -1,4 +1,5 @@
-// The grid figure: every head of every layer as a thumbnail, layers down, heads across.
+// The grid figure: the heads of every layer as thumbnails, layers down, heads across. Of several picked heads those
+// alone; one picked head is no grid, so it means all.
 #include "ui/render/figure_parts.h"
 
 #include "core/tensor/errors.h"
@@ -6,6 +7,56 @@
 #include <algorithm>
 
 namespace headscope {
+
+// "H11" over the columns and "L5" beside the lines: shrunk with the thumbnails, thinned when even that is too dense.
+// topLeft: where the grid would begin without them. Returns where it begins now.
+static double drawGridLabels(Sheet& sheet, QPointF topLeft, QSizeF pitch, double gap, int layers,
+                             const std::vector<HeadIndex>& heads) {
+    QStringList headLabels, layerLabels;
+    for (const HeadIndex head : heads)
+        headLabels << QStringLiteral("H%1").arg(head.value);
+    for (int l = 0; l < layers; ++l)
+        layerLabels << QStringLiteral("L%1").arg(l);
+    const double left = topLeft.x() - figurePad, smallest = 0.6 * sheet.pointSize();
+    const LabelPlan top =
+        planLabels(Side::Top, headLabels, sheet.font(), {pitch.width(), 60, smallest, figureDevice()});
+    const LabelPlan side =
+        planLabels(Side::Left, layerLabels, sheet.font(), {pitch.height(), left, smallest, figureDevice()});
+    const double y = topLeft.y() + top.extent + 4;
+    for (const PlacedLabel& label :
+         placeLabels(Side::Top, top, y - 4, topLeft.x() - gap / 2, pitch.width(), 0,
+                     topLeft.x() + static_cast<double>(heads.size()) * pitch.width(), figureDevice()))
+        top.turned ? sheet.textUp(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted)
+                   : sheet.text(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted);
+    for (int l = 0; l < layers; l += side.step)
+        sheet.text(QRectF(figurePad, y + l * pitch.height(), left - 8, pitch.width() - gap),
+                   Qt::AlignRight | Qt::AlignVCenter, layerLabels[l], side.font, sheet.theme().muted);
+    return y;
+}
+
+// The name of a head under its thumbnail, on two lines; what does not fit is elided.
+static void drawHeadCaption(Sheet& sheet, const QRectF& area, double gap, const QString& name, const QFont& font) {
+    if (name.isEmpty())
+        return;
+    QString first = name, second;
+    if (sheet.width(name, font) > area.width() && name.contains(u' ')) {
+        first = name.section(u' ', 0, 0);
+        second = name.section(u' ', 1);
+    }
+    const double line = 1.1 * sheet.lineHeight(font), width = area.width() + gap - 1;
+    sheet.text(QRectF(area.left(), area.bottom() + 2, width, line), Qt::AlignLeft, first, font, sheet.theme().muted);
+    sheet.text(QRectF(area.left(), area.bottom() + 2 + line, width, line), Qt::AlignLeft, second, font,
+               sheet.theme().muted);
+}
+
+static std::vector<HeadIndex> gridHeads(const AttentionTrace& trace, const View& view) {
+    if (view.heads.size() > 1)
+        return view.heads;
+    std::vector<HeadIndex> all;
+    for (int h = 0; h < trace.config().heads; ++h)
+        all.emplace_back(h);
+    return all;
+}
 
 double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
                       std::optional<double> height) {
@@ -16,20 +67,18 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     if (info.scope == StageScope::AllHeads)
         throw InputError("a grid shows one picture per head, and stage " + std::string(info.id) +
                          " is one matrix of all heads: choose a stage of one head, such as weights, or another view");
-    const int layers = static_cast<int>(trace.layers.size()), heads = trace.config().heads;
+    const std::vector<HeadIndex> picked = gridHeads(trace, view);
+    const int layers = static_cast<int>(trace.layers.size()), heads = static_cast<int>(picked.size());
     const ValueKind kind = kindOf(view.stage);
 
-    std::vector<SharedMatrix> matrices; // layer by layer
-    std::vector<MatrixView> all;
+    std::vector<ShownStage> shown; // layer by layer
     for (int l = 0; l < layers; ++l)
-        for (int h = 0; h < heads; ++h) {
-            matrices.push_back(stageMatrix(trace, LayerIndex{l}, HeadIndex{h}, view.stage));
-            all.emplace_back(*matrices.back());
-        }
+        for (const HeadIndex head : picked)
+            shown.push_back(shownStage(trace, LayerIndex{l}, head, view.stage, view));
     // `head`, which auto means for all but weights, is each thumbnail's own range.
     const bool ownRanges =
         view.range.kind == RangeSpec::Kind::Head || (view.range.kind == RangeSpec::Kind::Auto && !kind.isWeights);
-    const ResolvedRange common = resolveRange(view.range, view.curve, kind, all, all);
+    const ResolvedRange common = shownRange(view, view.stage, shown, shown);
     const ColorScale commonScale(view.colors, kind.isSigned, common.range, view.curve);
 
     const double inner = width - 2 * figurePad, line = sheet.lineHeight(sheet.font());
@@ -39,9 +88,11 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
                                .arg(layers)
                                .arg(layers == 1 ? QString() : QStringLiteral("s"))
                                .arg(heads)
-                               .arg(heads == 1 ? QString() : QStringLiteral("s"), shapeText(*matrices.front()));
-    y += drawHeading(sheet, {figurePad, y}, inner, spec, QStringLiteral("All heads"),
-                     QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), remark);
+                               .arg(heads == 1 ? QString() : QStringLiteral("s"), shapeText(*shown.front().matrix));
+    y +=
+        drawHeading(sheet, {figurePad, y}, inner, spec,
+                    heads == trace.config().heads ? QStringLiteral("All heads") : QStringLiteral("%1 heads").arg(heads),
+                    QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), remark);
 
     // Head names stand under the thumbnails where the model has them, wrapped to two lines.
     const QFont small = sheet.font(0.85);
@@ -62,67 +113,64 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
                                    : QStringLiteral(", each head: its own smallest to largest value")),
                kind.isSigned ? QStringLiteral("−max") : QStringLiteral("min"), QStringLiteral("max")};
     else
-        for (const auto& m : matrices)
-            cut += countCut(CellPicture(m, commonScale));
+        for (const ShownStage& stage : shown)
+            cut += countCut(*shownPicture(stage, commonScale));
     Sheet measure(nullptr, spec.dark, sheet.pointSize());
     const double barHeight = drawColorBar(measure, {0, 0}, inner, commonScale, bar, cut);
 
-    double side = std::min((inner - left - (heads - 1) * gap) / heads, 120.0);
-    if (height)
-        side = std::min(side,
-                        (*height - y - line - 4 - 12 - barHeight - figurePad - layers * (gap + nameHeight)) / layers);
+    const QString note = shownRemark(shown, view.stage, view);
+    const double noteHeight =
+        note.isEmpty() ? 0 : 4 + measure.paragraph({0, 0}, inner, note, measure.font(), measure.theme().muted);
+
+    // A line of the grid is a layer; the heads of a single layer fill as many lines as makes them largest.
+    const bool wrapped = layers == 1;
+    const double caption = wrapped ? std::max(nameHeight, line + 3) : nameHeight;
+    const double below = 12 + barHeight + noteHeight + figurePad;
+    const auto sideFor = [&](int columns) {
+        const int lines = wrapped ? (heads + columns - 1) / columns : layers;
+        const double labels = wrapped ? 0 : left;
+        double side = (inner - labels - (columns - 1) * gap) / columns;
+        side = std::min(side, wrapped ? 240.0 : 120.0);
+        if (height)
+            side = std::min(side, (*height - y - (wrapped ? 0 : line + 4) - below - lines * (gap + caption)) / lines);
+        return side;
+    };
+    int columns = heads;
+    if (wrapped) // without a height: about as high as wide
+        for (int c = heads - 1; c >= 1; --c)
+            if ((height && sideFor(c) > sideFor(columns) + 0.5) || (!height && 2 * c >= 3 * ((heads + c - 1) / c)))
+                columns = c;
+    const double side = sideFor(columns);
     if (side < 3)
         refuseSize(spec);
-
-    // Column labels "H11" shrink with the thumbnails, and are thinned when even that is too dense.
-    QStringList headLabels, layerLabels;
-    for (int h = 0; h < heads; ++h)
-        headLabels << QStringLiteral("H%1").arg(h);
-    for (int l = 0; l < layers; ++l)
-        layerLabels << QStringLiteral("L%1").arg(l);
-    const double pitch = side + gap, rowPitch = side + gap + nameHeight;
-    const LabelPlan top =
-        planLabels(Side::Top, headLabels, sheet.font(), {pitch, 60, 0.6 * sheet.pointSize(), figureDevice()});
-    const LabelPlan leftPlan =
-        planLabels(Side::Left, layerLabels, sheet.font(), {rowPitch, left, 0.6 * sheet.pointSize(), figureDevice()});
-    y += top.extent + 4;
-    for (const PlacedLabel& label :
-         placeLabels(Side::Top, top, y - 4, figurePad + left - gap / 2, pitch, 0, width, figureDevice()))
-        top.turned ? sheet.textUp(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted)
-                   : sheet.text(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted);
-    for (int l = 0; l < layers; ++l) {
-        if (l % leftPlan.step == 0)
-            sheet.text(QRectF(figurePad, y + l * rowPitch, left - 8, side), Qt::AlignRight | Qt::AlignVCenter,
-                       layerLabels[l], leftPlan.font, sheet.theme().muted);
-        for (int h = 0; h < heads; ++h) {
-            const SharedMatrix& matrix = matrices[static_cast<std::size_t>(l * heads + h)];
-            ColorScale scale = commonScale;
-            if (ownRanges) {
-                const MatrixView own[] = {*matrix};
-                scale = ColorScale(view.colors, kind.isSigned,
-                                   resolveRange({RangeSpec::Kind::Head}, view.curve, kind, own).range, view.curve);
-            }
-            const QRectF area(figurePad + left + h * pitch, y + l * rowPitch, side, side);
-            sheet.cells(std::make_shared<const CellPicture>(matrix, scale), area, false, 131072 / (layers * heads));
-            sheet.frame(area, sheet.theme().line, 0.4);
-            const QString name = headName(trace, LayerIndex{l}, HeadIndex{h});
-            if (named && !name.isEmpty()) {
-                // Two lines; what does not fit is elided.
-                QString first = name, second;
-                if (sheet.width(name, small) > side && name.contains(u' ')) {
-                    first = name.section(u' ', 0, 0);
-                    second = name.section(u' ', 1);
-                }
-                const double h0 = 1.1 * sheet.lineHeight(small);
-                sheet.text(QRectF(area.left(), area.bottom() + 2, side + gap - 1, h0), Qt::AlignLeft, first, small,
-                           sheet.theme().muted);
-                sheet.text(QRectF(area.left(), area.bottom() + 2 + h0, side + gap - 1, h0), Qt::AlignLeft, second,
-                           small, sheet.theme().muted);
-            }
+    const double pitch = side + gap, rowPitch = side + gap + caption, labelRoom = wrapped ? 0 : left;
+    if (!wrapped)
+        y = drawGridLabels(sheet, {figurePad + left, y}, {pitch, rowPitch}, gap, layers, picked);
+    for (int i = 0; i < layers * heads; ++i) {
+        const int l = i / heads, place = i % heads;
+        const int row = wrapped ? place / columns : l, column = wrapped ? place % columns : place;
+        const HeadIndex head = picked[static_cast<std::size_t>(place)];
+        const ShownStage& stage = shown[static_cast<std::size_t>(i)];
+        ColorScale scale = commonScale;
+        if (ownRanges) {
+            View own = view;
+            own.range = {RangeSpec::Kind::Head};
+            scale =
+                ColorScale(view.colors, kind.isSigned, shownRange(own, view.stage, {&stage, 1}, {}).range, view.curve);
         }
+        const QRectF area(figurePad + labelRoom + column * pitch, y + row * rowPitch, side, side);
+        sheet.cells(shownPicture(stage, scale), area, false, 131072 / (layers * heads));
+        sheet.frame(area, sheet.theme().line, 0.4);
+        QString name = headName(trace, LayerIndex{l}, head);
+        if (wrapped)
+            name = QStringLiteral("H%1 ").arg(head.value) + name;
+        drawHeadCaption(sheet, area, gap, name.trimmed(), named ? small : sheet.font());
     }
-    y += layers * rowPitch - gap + 12;
+    const int lines = wrapped ? (heads + columns - 1) / columns : layers;
+    y += lines * rowPitch - gap + 12;
     y += drawColorBar(sheet, {figurePad, y}, inner, commonScale, bar, cut);
+    if (!note.isEmpty())
+        y += 4 + sheet.paragraph({figurePad, y + 4}, inner, note, sheet.font(), sheet.theme().muted);
     return y + figurePad;
 }
 

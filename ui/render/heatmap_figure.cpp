@@ -17,22 +17,8 @@ struct Contents {
     ColorScale scale, differenceScale;
     QString caption, differenceCaption;
     bool hasDifference = false, dimensions = false; // dimensions: columns are no tokens
-    QString heading, formula, remark, ruleNote, emptyNote;
+    QString heading, formula, remark, ruleNote, emptyNote, shownNote;
 };
-
-Matrix combined(const std::vector<SharedMatrix>& matrices, Combine how) {
-    Matrix out = *matrices.front();
-    for (std::size_t k = 1; k < matrices.size(); ++k)
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            const float v = matrices[k]->values()[i];
-            float& o = out.values()[i];
-            o = how == Combine::Mean ? o + v : std::max(o, v);
-        }
-    if (how == Combine::Mean)
-        for (float& v : out.values())
-            v /= static_cast<float>(matrices.size());
-    return out;
-}
 
 // The heads whose matrices differ: one for stages of all heads, one per KV head for K and V.
 std::vector<HeadIndex> distinctHeads(const AttentionTrace& trace, const View& view) {
@@ -67,56 +53,60 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
     out.dimensions = info.cols == StageAxis::Dimensions;
 
     std::vector<HeadIndex> heads = distinctHeads(trace, view);
-    std::vector<SharedMatrix> shown, right;
-    for (HeadIndex h : heads)
-        shown.push_back(stageMatrix(trace, view.layer, h, view.stage));
-    if (source.rightTrace && stageAvailable(*source.rightTrace, view.stage))
-        for (HeadIndex h : heads)
-            right.push_back(stageMatrix(*source.rightTrace, view.layer, h, view.stage));
     const bool combines = view.combine != Combine::None && heads.size() > 1;
+    const auto stagesOf = [&](const AttentionTrace& of) {
+        std::vector<ShownStage> stages;
+        if (combines) {
+            View together = view;
+            together.heads = heads;
+            stages.push_back(shownHeads(of, together));
+        } else {
+            for (HeadIndex h : heads)
+                stages.push_back(shownStage(of, view.layer, h, view.stage, view));
+        }
+        return stages;
+    };
+    const std::vector<ShownStage> shown = stagesOf(trace);
+    std::vector<ShownStage> right;
+    if (source.rightTrace && stageAvailable(*source.rightTrace, view.stage))
+        right = stagesOf(*source.rightTrace);
+    out.shownNote = shownRemark(shown, view.stage, view);
     QString combinedTitle;
     if (combines) {
         combinedTitle = QStringLiteral("L%1 %2 of %3 heads")
                             .arg(view.layer.value)
                             .arg(view.combine == Combine::Mean ? QStringLiteral("mean") : QStringLiteral("maximum"))
                             .arg(heads.size());
-        shown = {share(combined(shown, view.combine))};
-        if (!right.empty())
-            right = {share(combined(right, view.combine))};
         heads.resize(1);
     }
 
-    std::vector<MatrixView> views, all;
-    for (const auto& m : shown)
-        views.emplace_back(*m);
-    for (const auto& m : right)
-        views.emplace_back(*m);
-    std::vector<SharedMatrix> layerMatrices;
-    if (view.range.kind == RangeSpec::Kind::Shared) {
+    std::vector<ShownStage> both = shown, all;
+    both.insert(both.end(), right.begin(), right.end());
+    if (view.range.kind == RangeSpec::Kind::Shared)
         for (int h = 0; h < trace.config().heads; ++h)
-            layerMatrices.push_back(stageMatrix(trace, view.layer, HeadIndex{h}, view.stage));
-        for (const auto& m : layerMatrices)
-            all.emplace_back(*m);
-    }
-    const ResolvedRange range = resolveRange(view.range, view.curve, kind, views, all);
+            all.push_back(shownStage(trace, view.layer, HeadIndex{h}, view.stage, view));
+    const ResolvedRange range = shownRange(view, view.stage, both, all);
     out.scale = ColorScale(view.colors, kind.isSigned, range.range, view.curve);
     const QString id = QString::fromUtf8(info.id.data(), static_cast<qsizetype>(info.id.size()));
     out.caption = id + QStringLiteral(", ") + range.caption;
 
-    const auto panel = [&](const SharedMatrix& matrix, HeadIndex head, const ColorScale& scale) {
+    const auto panel = [&](const ShownStage& stage, HeadIndex head, const ColorScale& scale) {
         Panel p;
-        p.picture = std::make_shared<const CellPicture>(matrix, scale);
-        p.rows = stageLabels(trace, view.stage, true, matrix->rows(), font);
-        p.cols = stageLabels(trace, view.stage, false, matrix->cols(), font);
+        p.picture = shownPicture(stage, scale);
+        p.rows = axisLabels(stage.rows, font);
+        p.cols = axisLabels(stage.cols, font);
         p.rowTitle = stageAxisTitle(trace, view.stage, head, true);
         p.colTitle = stageAxisTitle(trace, view.stage, head, false);
         if (heads.size() > 1 && info.cols == StageAxis::Dimensions && info.scope != StageScope::AllHeads)
             p.colTitle = p.colTitle.section(u' ', 0, 0); // the panels' own titles name the heads
-        p.bandStarts = stageBands(trace, view.stage, *matrix);
+        p.bandStarts = stageBands(trace, view.stage, *stage.matrix);
         p.numbers = view.values;
-        if (view.cell && view.cell->row < matrix->rows() && view.cell->col < matrix->cols()) {
-            p.markedRow = view.cell->row;
-            p.markedCol = view.cell->col;
+        if (view.cell) {
+            const int row = stage.rows.placeOf(view.cell->row), col = stage.cols.placeOf(view.cell->col);
+            if (row >= 0 && col >= 0) {
+                p.markedRow = row;
+                p.markedCol = col;
+            }
         }
         return p;
     };
@@ -130,8 +120,11 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
         if (shown.size() == 1)
             out.heading = name.isEmpty() ? title : title + u' ' + name;
         Panel p = panel(shown[i], heads[i], out.scale);
-        if (isTokenByToken(view.stage))
-            p.emptyRows = trace.layer(view.layer).emptyRows;
+        p.emptyRows = shown[i].emptyRows;
+        if (!shown[i].removed.empty())
+            p.rowNotesTitle = QStringLiteral("removed");
+        for (const double mass : shown[i].removed)
+            p.rowNotes << QString::number(mass, 'f', 2);
         if (std::find(p.emptyRows.begin(), p.emptyRows.end(), true) != p.emptyRows.end())
             out.emptyNote = QStringLiteral("∅ fully masked row: no key is open to it, so all its weights are 0");
         if (right.empty()) {
@@ -149,11 +142,14 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
         good.note = whose;
         out.panels.push_back(std::move(good));
         out.columns = 2;
-        if (shown[i]->rows() != right[i]->rows() || shown[i]->cols() != right[i]->cols())
+        const Matrix &wrong = *shown[i].matrix, &correct = *right[i].matrix;
+        if (wrong.rows() != correct.rows() || wrong.cols() != correct.cols())
             continue;
         out.columns = 3;
         out.hasDifference = true;
-        Panel change = panel(share(difference(*shown[i], *right[i])), heads[i], out.scale);
+        ShownStage differs = shown[i];
+        differs.matrix = share(difference(wrong, correct));
+        Panel change = panel(differs, heads[i], out.scale);
         change.title = QStringLiteral("wrong − right");
         change.note = whose;
         out.panels.push_back(std::move(change));
@@ -174,7 +170,7 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
     if (out.heading.isEmpty())
         out.heading = QStringLiteral("L%1").arg(view.layer.value);
     out.formula = QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size()));
-    out.remark = id + QStringLiteral(", ") + shapeText(*shown.front());
+    out.remark = id + QStringLiteral(", ") + shapeText(*shown.front().matrix);
     return out;
 }
 
@@ -259,6 +255,8 @@ double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureS
         if (contents.hasDifference)
             at += 6 + drawColorBar(on, {figurePad, at + 6}, inner, contents.differenceScale,
                                    {contents.differenceCaption, {}, {}}, {});
+        if (!contents.shownNote.isEmpty())
+            at += 4 + on.paragraph({figurePad, at + 4}, inner, contents.shownNote, on.font(), on.theme().muted);
         if (!contents.emptyNote.isEmpty())
             at += 4 + on.paragraph({figurePad, at + 4}, inner, contents.emptyNote, on.font(), on.theme().muted);
         return at - top;

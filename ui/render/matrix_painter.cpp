@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace headscope {
 namespace {
@@ -246,7 +247,8 @@ void paintClipMarks(QPainter& painter, const CellPicture& picture, const QRectF&
         for (int c = w.c0; c < w.c1; ++c) {
             const int cut = picture.scale().cut(picture.matrix()(r, c));
             const QRectF cell = cellRect(area, rows, cols, r, c);
-            if (cut == 0 || !clip.adjusted(-0.5, -0.5, 0.5, 0.5).contains(cell))
+            if (cut == 0 || picture.pyramid().at(r, c) == ColorScale::masked ||
+                !clip.adjusted(-0.5, -0.5, 0.5, 0.5).contains(cell))
                 continue;
             painter.setBrush(QColor::fromRgb(ColorScale::inkOn(picture.color(r, c))));
             const QPointF corner = cut > 0 ? cell.topRight() : cell.bottomLeft();
@@ -308,8 +310,18 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
     painter.restore();
 }
 
-CellPicture::CellPicture(SharedMatrix matrix, ColorScale scale)
-    : m_matrix(std::move(matrix)), m_scale(scale), m_pyramid(*m_matrix, m_scale) {
+// The matrix as its colours see it: closed cells as the mask would make them.
+static Matrix withClosed(const Matrix& matrix, const std::vector<bool>& closed) {
+    Matrix out = matrix;
+    for (std::size_t i = 0; i < closed.size(); ++i)
+        if (closed[i])
+            out.values()[i] = -std::numeric_limits<float>::infinity();
+    return out;
+}
+
+CellPicture::CellPicture(SharedMatrix matrix, ColorScale scale, const std::vector<bool>& closed)
+    : m_matrix(std::move(matrix)), m_scale(scale),
+      m_pyramid(closed.empty() ? *m_matrix : withClosed(*m_matrix, closed), m_scale) {
     float lo = 0, hi = 0;
     for (float v : m_matrix->values())
         if (std::isfinite(v)) {

@@ -19,7 +19,8 @@ namespace headscope {
 // A matrix with its colours worked out: immutable, so that a worker can make it and painters share it.
 class CellPicture {
 public:
-    CellPicture(SharedMatrix matrix, ColorScale scale);
+    // closed: one flag per cell, row by row; such cells are hatched whatever their number. Empty: none.
+    CellPicture(SharedMatrix matrix, ColorScale scale, const std::vector<bool>& closed = {});
 
     const Matrix& matrix() const { return *m_matrix; }
     const SharedMatrix& shared() const { return m_matrix; }

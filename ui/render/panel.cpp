@@ -25,15 +25,17 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
     // Up to 64 every label is written, however small; beyond, labels stay readable and are thinned.
     const auto minPoint = [&](int count) { return count <= 64 ? 0.5 : 0.75 * sheet.pointSize(); };
     if (shows.rows && !panel.rows.isEmpty()) {
-        room.rows = planLabels(Side::Left, panel.rows, font,
-                               {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice()});
+        room.rows = planLabels(
+            Side::Left, panel.rows, font,
+            {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice(), panel.rowCount() > 64});
         room.left += room.rows.extent + gap;
     }
     if (shows.rows && !panel.rowTitle.isEmpty())
         room.left += line + gap;
     if (shows.cols && !panel.cols.isEmpty()) {
-        room.cols = planLabels(Side::Top, panel.cols, font,
-                               {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice()});
+        room.cols = planLabels(
+            Side::Top, panel.cols, font,
+            {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice(), panel.colCount() > 64});
         room.top += room.cols.extent + gap;
     }
     if (shows.cols && !panel.colTitle.isEmpty())
@@ -42,7 +44,25 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
         room.top += line + gap;
     if (std::find(panel.emptyRows.begin(), panel.emptyRows.end(), true) != panel.emptyRows.end())
         room.right = line + gap;
+    if (!panel.rowNotes.isEmpty()) {
+        room.notes = sheet.width(panel.rowNotesTitle, font) + gap;
+        room.right += room.notes;
+    }
     return room;
+}
+
+static void drawMarkFrames(Sheet& sheet, const Panel& panel, const QRectF& area) {
+    const double w = area.width() / panel.colCount(), h = area.height() / panel.rowCount();
+    const QColor& accent = sheet.theme().accent;
+    if (panel.markedRow)
+        sheet.frame(QRectF(area.left(), area.top() + *panel.markedRow * h, area.width(), h), accent, 1);
+    if (panel.markedCol)
+        sheet.frame(QRectF(area.left() + *panel.markedCol * w, area.top(), w, area.height()), accent, 1);
+    std::optional<CellRef> cell = panel.markedCell;
+    if (!cell && panel.markedRow && panel.markedCol)
+        cell = {*panel.markedRow, *panel.markedCol};
+    if (cell)
+        sheet.frame(cellRect(area, panel.rowCount(), panel.colCount(), cell->row, cell->col), accent, 2);
 }
 
 void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
@@ -105,22 +125,61 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
                 QRectF(area.right() + gap, area.top() + static_cast<double>(r) * pitch.height(), line, pitch.height()),
                 Qt::AlignLeft | Qt::AlignVCenter, QStringLiteral("∅"),
                 room.rows.font.pointSizeF() > 0 && !room.rows.texts.isEmpty() ? room.rows.font : font, theme.text);
-    if (panel.markedRow)
-        sheet.frame(QRectF(area.left(), area.top() + *panel.markedRow * pitch.height(), area.width(), pitch.height()),
-                    theme.accent, 1);
-    if (panel.markedCol)
-        sheet.frame(QRectF(area.left() + *panel.markedCol * pitch.width(), area.top(), pitch.width(), area.height()),
-                    theme.accent, 1);
-    if (panel.markedRow && panel.markedCol)
-        sheet.frame(cellRect(area, panel.rowCount(), panel.colCount(), *panel.markedRow, *panel.markedCol),
-                    theme.accent, 2);
+    if (!panel.rowNotes.isEmpty()) {
+        const double right = area.right() + room.right;
+        sheet.text(QRectF(right - room.notes, area.top() - gap - line, room.notes, line), Qt::AlignRight,
+                   panel.rowNotesTitle, font, theme.muted);
+        LabelPlan notes = room.rows;
+        notes.texts = panel.rowNotes;
+        for (const PlacedLabel& note : placeLabels(Side::Left, notes, right, area.top(), pitch.height(), area.top(),
+                                                   area.bottom(), figureDevice()))
+            sheet.text(note.rect, Qt::AlignLeft | Qt::AlignTop, notes.texts[note.index], notes.font, theme.muted);
+    }
+    for (std::size_t b = 0; b < panel.bandColors.size(); ++b) { // in the gap between labels and cells
+        const int start = panel.bandStarts[b];
+        const int end = b + 1 < panel.bandStarts.size() ? panel.bandStarts[b + 1] : panel.colCount();
+        const double inset = panel.bandColors.size() > 1 ? std::min(1.0, 0.1 * (end - start) * pitch.width()) : 0;
+        sheet.fill(QRectF(area.left() + start * pitch.width() + inset, area.top() - gap,
+                          (end - start) * pitch.width() - 2 * inset, gap - 0.5),
+                   panel.bandColors[b]);
+    }
+    drawMarkFrames(sheet, panel, area);
+}
+
+void drawPanelMarks(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
+                    const QColor& ground) {
+    const QRectF area(topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount()));
+    const FigureTheme& theme = sheet.theme();
+    if (panel.markedCol && !panel.cols.isEmpty())
+        for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, area.top() - gap, area.left(), pitch.width(),
+                                                    area.left(), area.right(), figureDevice())) {
+            if (label.index != panel.markedCol)
+                continue;
+            sheet.fill(label.rect, ground);
+            const QString& text = room.cols.texts[label.index];
+            if (room.cols.turned)
+                sheet.textUp(label.rect, Qt::AlignLeft | Qt::AlignTop, text, room.cols.font, theme.accent);
+            else
+                sheet.text(label.rect, Qt::AlignLeft | Qt::AlignTop, text, room.cols.font, theme.accent);
+        }
+    if (panel.markedRow && !panel.rows.isEmpty())
+        for (const PlacedLabel& label : placeLabels(Side::Left, room.rows, area.left() - gap, area.top(),
+                                                    pitch.height(), area.top(), area.bottom(), figureDevice()))
+            if (label.index == panel.markedRow) {
+                sheet.fill(label.rect, ground);
+                sheet.text(label.rect, Qt::AlignLeft | Qt::AlignTop, room.rows.texts[label.index], room.rows.font,
+                           theme.accent);
+            }
+    drawMarkFrames(sheet, panel, area);
 }
 
 CutCount countCut(const CellPicture& picture) {
     CutCount cut;
-    for (float v : picture.matrix().values())
-        if (const int side = picture.scale().cut(v); side != 0)
-            ++(side < 0 ? cut.below : cut.above);
+    for (int r = 0; r < picture.matrix().rows(); ++r)
+        for (int c = 0; c < picture.matrix().cols(); ++c)
+            if (const int side = picture.scale().cut(picture.matrix()(r, c));
+                side != 0 && picture.pyramid().at(r, c) != ColorScale::masked)
+                ++(side < 0 ? cut.below : cut.above);
     return cut;
 }
 

@@ -2,6 +2,7 @@
 // stand (the figures) and how cells are painted (matrix_painter).
 #pragma once
 
+#include "core/attention/view.h"
 #include "ui/render/axis_labels.h"
 #include "ui/render/sheet.h"
 
@@ -17,8 +18,12 @@ struct Panel {
     QStringList rows, cols;      // one per cell; empty: no labels on that side
     QString rowTitle, colTitle;  // "queries"; empty: none
     std::vector<bool> emptyRows; // fully masked; may be empty
-    std::vector<int> bandStarts; // columns where a head's band begins
+    QStringList rowNotes;        // a number beside each row, under rowNotesTitle; empty: none
+    QString rowNotesTitle;
+    std::vector<int> bandStarts;    // columns where a head's band begins
+    std::vector<QColor> bandColors; // one per band: a strip above it; may be empty
     std::optional<int> markedRow, markedCol;
+    std::optional<CellRef> markedCell; // also marked where both of the above are
     bool numbers = false;
 
     int rowCount() const { return picture->matrix().rows(); }
@@ -32,7 +37,8 @@ QStringList dimensionLabels(int count);
 struct PanelRoom {
     LabelPlan rows, cols;
     double left = 0, top = 0; // of the cells' upper left corner, from the panel's
-    double right = 0;         // the flags of fully masked rows
+    double right = 0;         // the flags of fully masked rows, and the notes
+    double notes = 0;         // of `right`, its outer part
 };
 // pitch: the size of a cell. withTitle, withRows, withCols: what this panel really shows (a grid shows labels once).
 struct PanelShows {
@@ -42,6 +48,9 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
 // topLeft: of the cells. Labels, titles, marks and flags stand around them as `room` says.
 void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
                PanelShows shows);
+// The marks alone, over a panel that was drawn without them; ground: what lies behind its labels.
+void drawPanelMarks(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
+                    const QColor& ground);
 
 // How many finite numbers lie below and above the range.
 struct CutCount {

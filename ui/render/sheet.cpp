@@ -67,6 +67,8 @@ QString displayText(const std::string& utf8, const QFont& font) {
             out += QChar(0x21b5);
         else if (c == U'\t')
             out += QChar(0x21e5);
+        else if (c >= 0xfe00 && c <= 0xfe0f) // variation selectors shape the character before them
+            out += QString::fromUcs4(&c, 1);
         else if (invisible && c != 0x200c && c != 0x200d) // joiners shape their neighbours and need no glyph
             out += QStringLiteral("U+%1").arg(static_cast<uint>(c), 4, 16, QLatin1Char('0')).toUpper();
         else if (!invisible && !QChar::isSpace(c) && !metrics.inFontUcs4(c))

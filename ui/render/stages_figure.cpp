@@ -15,6 +15,7 @@ struct Block {
     bool rowLabels = true; // the first block of a line, and where the row's tokens change
 };
 using Line = std::vector<Block>;
+constexpr std::size_t tokenLine = 2; // the line of token by token stages
 
 std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const QFont& font) {
     const auto block = [&](Stage stage, double share) {
@@ -28,18 +29,20 @@ std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const
         return b;
     };
     const bool cross = stageAvailable(trace, Stage::EmbeddingKey);
-    std::vector<Line> lines(3);
-    lines[0].push_back(block(Stage::Embedding, 1.6));
-    lines[0].push_back(block(Stage::Q, 1));
+    std::vector<Line> lines(4);
+    lines[0].push_back(block(Stage::Embedding, 1));
+    lines[0].push_back(block(Stage::ProjectionQ, 1.2));
     if (cross)
-        lines[0].push_back(block(Stage::EmbeddingKey, 1.6));
-    lines[0].push_back(block(Stage::K, 1));
-    lines[0].push_back(block(Stage::V, 1));
-    for (Stage s : {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights})
+        lines[0].push_back(block(Stage::EmbeddingKey, 1));
+    lines[0].push_back(block(Stage::ProjectionK, 1.2));
+    lines[0].push_back(block(Stage::ProjectionV, 1.2));
+    for (Stage s : {Stage::Q, Stage::K, Stage::V})
         lines[1].push_back(block(s, 1));
-    lines[2].push_back(block(Stage::HeadOutput, 1));
-    if (stageAvailable(trace, Stage::Contribution))
-        lines[2].push_back(block(Stage::Contribution, 1.6));
+    for (Stage s : {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights})
+        lines[tokenLine].push_back(block(s, 1));
+    for (Stage s : {Stage::HeadOutput, Stage::Concat, Stage::Contribution})
+        if (stageAvailable(trace, s))
+            lines[3].push_back(block(s, s == Stage::HeadOutput ? 1 : 1.6));
     for (Line& line : lines)
         for (std::size_t i = 1; i < line.size(); ++i)
             line[i].rowLabels = stageInfo(line[i].stage).rows != stageInfo(line[i - 1].stage).rows && cross;
@@ -80,21 +83,22 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
     const AttentionTrace& trace = *source.trace;
     const View& view = spec.view;
     const HeadIndex head = view.heads.front();
-    const std::vector<Line> lines = readLines(trace, view, sheet.font());
+    std::vector<Line> lines = readLines(trace, view, sheet.font());
     const double inner = width - 2 * figurePad, arrow = 24;
     const QFont font = sheet.font(), bold = sheet.font(1, true), small = sheet.font(0.8);
     const double text = sheet.lineHeight(font), smallText = sheet.lineHeight(small);
 
     double y = figurePad;
     const ModelConfig& config = trace.config();
-    y += drawHeading(sheet, {figurePad, y}, inner, spec,
-                     headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
-                     QStringLiteral("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
-                         .arg(trace.scenario.queries())
-                         .arg(trace.scenario.keys())
-                         .arg(config.dModel)
-                         .arg(config.dK)
-                         .arg(config.dV));
+    y += drawHeading(
+        sheet, {figurePad, y}, inner, spec, headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
+        QStringLiteral("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
+                .arg(trace.scenario.queries())
+                .arg(trace.scenario.keys())
+                .arg(config.dModel)
+                .arg(config.dK)
+                .arg(config.dV) +
+            (everyTokenRemark(view).isEmpty() ? QString() : QStringLiteral("; ") + everyTokenRemark(view)));
 
     // Labels of rows take the same room in all lines, so that first blocks stand below each other.
     const double maxLabel = 0.16 * inner;
@@ -110,15 +114,20 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
                 left, roomFor(sheet, line[0].panel, {20, pitch}, {maxLabel, maxLabel}, {false, true, false}).left);
         const double block = (inner - left - 3 * arrow) / 4;
         colLabels =
-            roomFor(sheet, lines[1][0].panel, {block / m, pitch}, {maxLabel, maxLabel}, {false, false, true}).top;
+            roomFor(sheet, lines[tokenLine][0].panel, {block / m, pitch}, {maxLabel, maxLabel}, {false, false, true})
+                .top;
     };
     measure();
     if (height) {
-        const double fixed = y + 3 * (header + footer) + colLabels + figurePad;
-        const double rows = std::max(n, lines[0].back().panel.rowCount()) + 2.0 * n;
+        const double fixed = y + static_cast<double>(lines.size()) * (header + footer) + colLabels + figurePad;
+        const double rows = 2.0 * longer + 2.0 * n;
         pitch = std::min(2 * text, (*height - fixed) / rows);
         if (pitch <= 0.2)
             refuseSize(spec);
+        if (pitch < 0.4 * text) // specks instead of words
+            for (Line& line : lines)
+                for (Block& block : line)
+                    block.panel.rows.clear();
         measure();
     }
     for (const Line& line : lines) {
@@ -128,20 +137,20 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
             if (i > 0 && line[i].rowLabels)
                 labels += left;
         }
-        // The last line keeps the measure of the first, or its few blocks would be swollen.
-        shares = std::max(shares, &line == &lines[1] ? 4.0 : 4.6);
+        // Lines of few blocks keep the measure of the others, or theirs would be swollen.
+        shares = std::max(shares, &line == &lines[tokenLine] ? 4.0 : 4.2);
         const double unit = (inner - left - labels - arrow * (static_cast<double>(line.size()) - 1)) / shares;
         if (unit < 12)
             refuseSize(spec);
-        const bool tokens = &line == &lines[1];
+        const bool tokens = &line == &lines[tokenLine];
         const double cellsTop = y + header + (tokens ? colLabels : 0);
         double x = figurePad, most = 0;
         for (std::size_t i = 0; i < line.size(); ++i) {
             const Block& block = line[i];
             if (i > 0) {
                 // An arrow where one thing becomes the next; Q, K and V stand side by side.
-                const Stage before = line[i - 1].stage;
-                const bool follows = before != Stage::Q && before != Stage::K;
+                const StageInfo &before = stageInfo(line[i - 1].stage), &now = stageInfo(block.stage);
+                const bool follows = before.step < now.step;
                 const double middle = cellsTop + pitch * std::min(n, 6) / 2.0;
                 if (follows)
                     sheet.arrow({x + 5, middle}, {x + arrow - 7, middle}, sheet.theme().muted);
@@ -154,9 +163,12 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
             const QSizeF cell(w / block.panel.colCount(), pitch);
             const QString step = QStringLiteral("%1 %2").arg(info.step).arg(
                 QString::fromUtf8(info.stepName.data(), static_cast<qsizetype>(info.stepName.size())));
-            const QString symbol = QString::fromUtf8(info.symbol.data(), static_cast<qsizetype>(info.symbol.size()));
-            if (sheet.formulaWidth(step, bold) <= w + arrow - 4)
-                sheet.formula({x, y}, step, bold, sheet.theme().text);
+            QString symbol = QString::fromUtf8(info.symbol.data(), static_cast<qsizetype>(info.symbol.size()));
+            if (!stageAvailable(trace, Stage::EmbeddingKey))
+                symbol.replace(u'Y', u'X'); // one text: both are the same matrix
+            if (sheet.formulaWidth(step, bold) > w + arrow - 4)
+                refuseSize(spec); // a step without its name says nothing
+            sheet.formula({x, y}, step, bold, sheet.theme().text);
             const QString shape = shapeText(block.panel.picture->matrix());
             const double symbolWidth = sheet.formulaWidth(symbol, font);
             if (symbolWidth <= w + arrow - 4)

@@ -152,9 +152,15 @@ CellInspector::CellInspector(Workspace& workspace, QWidget* parent) : QTextBrows
     document()->setDocumentMargin(0);
     setWordWrapMode(QTextOption::WordWrap); // never inside a number
     connect(this, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
-        if (link.path() == QStringLiteral("copy"))
+        const QString path = link.path();
+        if (path == QStringLiteral("copy"))
             copyAsText();
-        else
+        else if (path == QStringLiteral("back"))
+            goBack();
+        else if (path.startsWith(QStringLiteral("left")) || path.startsWith(QStringLiteral("right"))) {
+            const PrintedTerm& term = m_sheet->sum.terms[path.section(u'-', 1).toULongLong()];
+            follow(path.startsWith(QStringLiteral("left")) ? *term.leftFrom : *term.rightFrom);
+        } else
             setShowAll(!m_showAll);
     });
     connect(&m_workspace, &Workspace::traceChanged, this, &CellInspector::refresh);
@@ -176,6 +182,41 @@ void CellInspector::copyAsText() {
     if (m_showAll)
         sheet.sum = printTerms(sheet.explanation, -1);
     QApplication::clipboard()->setText(cellSheetText(sheet));
+}
+
+// To the cell or the weight that a factor is.
+void CellInspector::follow(const CellSource& source) {
+    if (source.weight) {
+        emit weightWanted({source.layer, *source.weight}, source.row, source.col);
+        return;
+    }
+    m_visited.push_back(m_workspace.view());
+    View view = m_workspace.view();
+    view.layer = source.layer;
+    view.heads = {source.head};
+    view.stage = *source.stage;
+    view.cell = CellRef{source.row, source.col};
+    m_workspace.setView(view);
+}
+
+void CellInspector::goBack() {
+    if (m_visited.empty())
+        return;
+    const View view = m_visited.back();
+    m_visited.pop_back();
+    m_workspace.setView(view);
+    layOut();
+}
+
+// A factor that stands somewhere leads there.
+QString CellInspector::linked(const QString& number, std::size_t term, bool left) const {
+    const PrintedTerm& printed = m_sheet->sum.terms[term];
+    if (!(left ? printed.leftFrom : printed.rightFrom))
+        return number;
+    return QStringLiteral("<a href='%1-%2' style='color:%3; text-decoration:none'>%4</a>")
+        .arg(left ? QStringLiteral("left") : QStringLiteral("right"))
+        .arg(term)
+        .arg(theme().text.name(), number);
 }
 
 void CellInspector::refresh() {
@@ -208,7 +249,7 @@ QString CellInspector::headline() const {
     if (e.stage != Stage::Weights)
         return withIndices(fromUtf8(e.sentence));
     return tr("<b>%1</b> (query) attends %2 to <b>%3</b> (key)")
-        .arg(m_sheet->query.toHtmlEscaped(), accent, m_sheet->key.toHtmlEscaped());
+        .arg(isolated(m_sheet->query.toHtmlEscaped()), accent, isolated(m_sheet->key.toHtmlEscaped()));
 }
 
 // One pixel of the colour that negative and positive numbers have everywhere, stretched to a bar.
@@ -303,12 +344,14 @@ QString CellInspector::sumTable() const {
             cell(grey(withIndex(e.rightName)), "right") + cell({}, "left") + cell(grey(tr("term")), "right"));
     else if (!e.leftName.empty() && e.rightName.empty())
         row(cell({}, "left") + cell(grey(withIndex(e.leftName)), "right"));
-    for (const PrintedTerm& term : sum.terms) {
+    for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+        const PrintedTerm& term = sum.terms[i];
         QString cells = cell(grey(fromUtf8(term.label).toHtmlEscaped().replace(u' ', QChar::Nbsp)), "left");
         if (factors)
-            cells += cell(local(term.left), "right") + cell(grey(QStringLiteral("×")), "center") +
-                     cell(local(term.right), "right") + cell(grey(QStringLiteral("=")), "center");
-        cells += cell(local(term.term), "right");
+            cells += cell(linked(local(term.left), i, true), "right") + cell(grey(QStringLiteral("×")), "center") +
+                     cell(linked(local(term.right), i, false), "right") + cell(grey(QStringLiteral("=")), "center");
+        const bool onlyHere = e.rightName.empty() || !factors; // one number a term: it is the factor
+        cells += cell(onlyHere ? linked(local(term.term), i, true) : local(term.term), "right");
         if (bars)
             cells += cell(bar(term.share, barWidth), "left");
         row(cells);
@@ -366,7 +409,12 @@ QString CellInspector::html() const {
     QStringList links;
     if (m_showAll && m_sheet->explanation.terms.size() > static_cast<std::size_t>(fewTerms))
         links << QStringLiteral("<a href='few'>%1</a>").arg(tr("show the largest only"));
+    if (!m_visited.empty())
+        links << QStringLiteral("<a href='back'>%1</a>").arg(tr("‹ back"));
     links << QStringLiteral("<a href='copy'>%1</a>").arg(tr("copy as text"));
+    if (std::ranges::any_of(m_sheet->sum.terms, [](const PrintedTerm& t) { return t.leftFrom || t.rightFrom; }))
+        links << QStringLiteral("<span style='color:%1'>%2</span>")
+                     .arg(theme().muted.name(), tr("click a factor to go where it stands"));
     return text + QStringLiteral("<p style='margin-top:6px'>") + links.join(QStringLiteral(" · ")) +
            QStringLiteral("</p>");
 }

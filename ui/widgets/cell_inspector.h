@@ -4,11 +4,13 @@
 #pragma once
 
 #include "core/attention/printed_sum.h"
+#include "core/attention/view.h"
 
 #include <QString>
 #include <QStringList>
 #include <QTextBrowser>
 #include <optional>
+#include <vector>
 
 namespace headscope {
 
@@ -39,6 +41,10 @@ public:
 public slots:
     void setShowAll(bool all);
     void copyAsText();
+    void goBack(); // to the cell from which a factor was followed
+
+signals:
+    void weightWanted(headscope::TensorId id, int row, int col); // a factor that is a weight: of the whole tensor
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -54,6 +60,8 @@ private:
     QString headline() const;
     QString sumTable() const;
     QString bar(double share, int width) const;
+    QString linked(const QString& number, std::size_t term, bool left) const;
+    void follow(const CellSource& source);
     struct Room {
         bool factors = false; // the factors of every term are shown
         double scale = 1;     // of the font
@@ -65,6 +73,7 @@ private:
     Workspace& m_workspace;
     std::optional<CellSheet> m_sheet;
     bool m_showAll = false;
+    std::vector<View> m_visited; // views to go back to, the newest last
     int m_laidOutWidth = -1;
 };
 

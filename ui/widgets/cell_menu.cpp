@@ -52,17 +52,35 @@ void setScore(Workspace& workspace, CellRef cell, float score) {
     workspace.edit(name, std::move(next));
 }
 
-void setMaskCell(Workspace& workspace, CellRef cell, bool open) {
-    Scenario next = workspace.scenario();
-    std::erase_if(next.interventions, [&](const Intervention& i) { return isMaskOf(i, cell); });
+static void paintCell(Scenario& scenario, CellRef cell, bool open) {
+    std::erase_if(scenario.interventions, [&](const Intervention& i) { return isMaskOf(i, cell); });
     Intervention painted;
     painted.kind = Intervention::Kind::MaskCell;
     painted.row = cell.row;
     painted.col = cell.col;
     painted.value = open ? 0.0F : -std::numeric_limits<float>::infinity();
-    next.interventions.push_back(painted);
-    const QString name = (open ? tr("Open %1 in the mask") : tr("Close %1 in the mask")).arg(linkName(next, cell));
-    workspace.edit(name, std::move(next));
+    scenario.interventions.push_back(painted);
+}
+
+void setMaskCell(Workspace& workspace, CellRef cell, bool open) {
+    paintMask(workspace, {cell}, open, -1);
+}
+
+void paintMask(Workspace& workspace, const std::vector<CellRef>& cells, bool open, int mergeId) {
+    Scenario next = workspace.scenario();
+    for (const CellRef cell : cells)
+        paintCell(next, cell, open);
+    const QString what = cells.size() == 1 ? linkName(next, cells.front()) : tr("%1 cells").arg(cells.size());
+    workspace.edit((open ? tr("Open %1 in the mask") : tr("Close %1 in the mask")).arg(what), std::move(next), mergeId);
+}
+
+void restoreEveryCell(Workspace& workspace) {
+    Scenario next = workspace.scenario();
+    std::erase_if(next.interventions, [](const Intervention& i) {
+        return i.kind == Intervention::Kind::MaskCell ||
+               (i.kind == Intervention::Kind::SetCell && i.stage == Stage::Scores);
+    });
+    workspace.edit(tr("Restore all cells"), std::move(next));
 }
 
 void restoreCell(Workspace& workspace, CellRef cell) {
@@ -81,7 +99,7 @@ bool isSetByHand(const Workspace& workspace, CellRef cell) {
     return false;
 }
 
-static void askScore(Workspace& workspace, CellRef cell, QWidget* window) {
+void askScore(Workspace& workspace, CellRef cell, QWidget* window) {
     const View& view = workspace.view();
     const SharedMatrix scores = workspace.stageMatrix(view.layer, view.heads.front(), Stage::Scores);
     const QString now = scores ? shortestNumber((*scores)(cell.row, cell.col)) : QString();

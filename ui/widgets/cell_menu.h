@@ -4,6 +4,8 @@
 
 #include "core/attention/view.h"
 
+#include <vector>
+
 class QMenu;
 class QWidget;
 
@@ -16,7 +18,12 @@ void fillCellMenu(QMenu& menu, Workspace& workspace, CellRef cell, QWidget* wind
 
 void setScore(Workspace& workspace, CellRef cell, float score);  // of the shown head
 void setMaskCell(Workspace& workspace, CellRef cell, bool open); // for all heads and layers
-void restoreCell(Workspace& workspace, CellRef cell);            // no score, no mask of one's own
+// Several at once, as one step; strokes with the same mergeId grow into one.
+void paintMask(Workspace& workspace, const std::vector<CellRef>& cells, bool open, int mergeId);
+// The score of a cell, by a question.
+void askScore(Workspace& workspace, CellRef cell, QWidget* window);
+void restoreEveryCell(Workspace& workspace);          // all painted cells and set scores
+void restoreCell(Workspace& workspace, CellRef cell); // no score, no mask of one's own
 bool isSetByHand(const Workspace& workspace, CellRef cell);
 
 } // namespace headscope

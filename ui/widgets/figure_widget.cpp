@@ -1,12 +1,17 @@
 #include "ui/widgets/figure_widget.h"
 
+#include "core/analysis/shown.h"
 #include "ui/render/figure.h"
+#include "ui/render/figure_export.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
 #include "ui/workspace.h"
 
 #include <QEvent>
+#include <QMouseEvent>
 #include <QPainter>
+
+#include <algorithm>
 
 namespace headscope {
 
@@ -19,7 +24,7 @@ FigureWidget::FigureWidget(Workspace& workspace, QWidget* parent) : QWidget(pare
     connect(&workspace, &Workspace::viewChanged, this, &FigureWidget::redraw);
 }
 
-static QImage drawFigure(const FigureSource& source, const FigureSpec& spec, QSize size, double ratio) {
+static QImage pictureOf(const FigureSource& source, const FigureSpec& spec, QSize size, double ratio) {
     QImage image(size * ratio, QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(ratio);
     image.fill(Qt::transparent);
@@ -43,11 +48,15 @@ void FigureWidget::redraw() {
     const QSize pixels = size();
     const double ratio = m_ratio > 0 ? m_ratio : devicePixelRatioF();
     const auto work = [source, spec, pixels, ratio](const std::stop_token&) {
-        return drawFigure(source, spec, pixels, ratio);
+        Drawn drawn{pictureOf(source, spec, pixels, ratio), {}};
+        for (const Sheet::PlacedCells& cells : figureLayout(source, spec).cells)
+            drawn.panels.push_back({cells.area, cells.picture->matrix().rows(), cells.picture->matrix().cols()});
+        return drawn;
     };
-    m_jobs.submit(work, [this](const Outcome<QImage>& outcome) {
-        if (const auto* picture = std::get_if<QImage>(&outcome)) {
-            m_picture = *picture;
+    m_jobs.submit(work, [this, view = spec.view](const Outcome<Drawn>& outcome) {
+        if (const auto* drawn = std::get_if<Drawn>(&outcome)) {
+            m_drawn = *drawn;
+            m_view = view;
             m_problem.clear();
         } else if (const auto* failure = std::get_if<Failure>(&outcome)) {
             m_problem = failure->sentence;
@@ -61,9 +70,56 @@ void FigureWidget::paintEvent(QPaintEvent*) {
     if (!m_problem.isEmpty()) {
         painter.setPen(theme().muted);
         painter.drawText(rect().adjusted(20, 20, -20, -20), Qt::AlignCenter | Qt::TextWordWrap, m_problem);
-    } else if (!m_picture.isNull()) {
-        painter.drawImage(QPointF(0, 0), m_picture);
+    } else if (!m_drawn.picture.isNull()) {
+        painter.drawImage(QPointF(0, 0), m_drawn.picture);
     }
+}
+
+// In the grid of heads a click chooses a head, a double click opens it as a heatmap; in heatmaps beside each other it
+// pins the cell for all of them. Other figures have no one place for a cell.
+void FigureWidget::mousePressEvent(QMouseEvent* event) {
+    const bool isGrid = m_view.figure == FigureKind::Grid, isMaps = m_view.figure == FigureKind::Heatmap;
+    if (event->button() != Qt::LeftButton || !(isGrid || isMaps) || !m_workspace.trace())
+        return QWidget::mousePressEvent(event);
+    for (std::size_t i = 0; i < m_drawn.panels.size(); ++i)
+        if (m_drawn.panels[i].area.contains(event->position()))
+            return isGrid ? chooseHead(static_cast<int>(i)) : pinCell(m_drawn.panels[i], event->position());
+}
+
+void FigureWidget::mouseDoubleClickEvent(QMouseEvent* event) {
+    if (m_view.figure != FigureKind::Grid)
+        return QWidget::mouseDoubleClickEvent(event);
+    View view = m_workspace.view(); // the first of the two clicks has chosen the head
+    view.figure = FigureKind::Heatmap;
+    m_workspace.setView(view);
+}
+
+void FigureWidget::chooseHead(int panel) {
+    const int inLayer = static_cast<int>(m_drawn.panels.size()) / static_cast<int>(m_workspace.trace()->layers.size());
+    View view = m_workspace.view();
+    if (inLayer < 1 || view.heads.size() > 1) // a grid of picked heads stays one
+        return;
+    view.layer = LayerIndex{panel / inLayer};
+    view.heads = {HeadIndex{panel % inLayer}};
+    m_workspace.setView(view);
+}
+
+void FigureWidget::pinCell(const Panel& panel, QPointF position) {
+    const Scenario& scenario = m_workspace.trace()->scenario;
+    const CellRef place{static_cast<int>((position.y() - panel.area.top()) / panel.area.height() * panel.rows),
+                        static_cast<int>((position.x() - panel.area.left()) / panel.area.width() * panel.cols)};
+    const bool words = m_view.words && mergesWords(m_view.stage);
+    const auto tokenAt = [&](StageAxis axis, int index) {
+        if (axis == StageAxis::Dimensions)
+            return index;
+        const TokenSequence& tokens = axis == StageAxis::QueryTokens ? scenario.query : scenario.keyTokens();
+        const ShownAxis shown = tokenAxis(tokens, m_view.special, words);
+        return shown.firstToken(std::clamp(index, 0, shown.size() - 1));
+    };
+    const StageInfo& info = stageInfo(m_view.stage);
+    View view = m_workspace.view();
+    view.cell = CellRef{tokenAt(info.rows, place.row), tokenAt(info.cols, place.col)};
+    m_workspace.setView(view);
 }
 
 void FigureWidget::resizeEvent(QResizeEvent* event) {

@@ -1,11 +1,15 @@
 // FigureWidget: a figure of ui/render on screen, as large as the widget, drawn in the background; the last picture
-// stays until the new one is there. What it shows is what the same view exports.
+// stays until the new one is there. What it shows is what the same view exports; a click chooses a head or pins a cell.
 #pragma once
 
 #include "ui/latest_wins.h"
 
 #include <QImage>
 #include <QWidget>
+
+#include "core/attention/view.h" // after Qt: moc cannot read <compare> before a Qt header
+
+#include <vector>
 
 namespace headscope {
 
@@ -20,18 +24,31 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void showEvent(QShowEvent* event) override;
     void changeEvent(QEvent* event) override;
 
 private:
+    struct Panel {
+        QRectF area;
+        int rows = 0, cols = 0;
+    };
+    struct Drawn {
+        QImage picture;
+        std::vector<Panel> panels; // where its matrices lie
+    };
     void redraw();
+    void chooseHead(int panel);
+    void pinCell(const Panel& panel, QPointF position);
 
     Workspace& m_workspace;
-    QImage m_picture;
+    Drawn m_drawn;
+    View m_view;        // that it was drawn for
     double m_ratio = 0; // 0: the screen's
     QString m_problem;  // why there is no picture
-    LatestWins<QImage> m_jobs;
+    LatestWins<Drawn> m_jobs;
 };
 
 } // namespace headscope

@@ -17,7 +17,7 @@
 namespace headscope {
 
 static constexpr double nameScale = 0.86;
-static constexpr int largestThumbnail = 50, smallestThumbnail = 12;
+static constexpr int largestThumbnail = 50, smallestThumbnail = 8, groupBar = 3;
 
 HeadModel::HeadModel(Workspace& workspace, HeadSurvey& survey, QObject* parent)
     : QAbstractTableModel(parent), m_workspace(workspace), m_survey(survey) {
@@ -105,6 +105,18 @@ QVariant HeadModel::data(const QModelIndex& index, int role) const {
         const auto head = static_cast<std::size_t>(place->head.value);
         return head < names.size() ? fromUtf8(names[head]) : QStringLiteral("H%1").arg(head);
     }
+    case DimRole: {
+        const SharedSurvey& survey = m_survey.current();
+        return !m_kind.isEmpty() && survey && thumbnail(*place) &&
+               fromUtf8(survey->at(place->layer, place->head).metrics.label) != m_kind;
+    }
+    case GroupRole: {
+        const ModelConfig& config = m_workspace.scenario().model->config();
+        if (config.kvHeads == config.heads)
+            return {};
+        const int size = config.heads / config.kvHeads, within = place->head.value % size;
+        return (within == 0 ? GroupBegins : 0) | (within == size - 1 ? GroupEnds : 0);
+    }
     case OffRole:
         return m_workspace.scenario().headIsOff(place->layer, place->head);
     case Qt::AccessibleTextRole:
@@ -118,6 +130,9 @@ QVariant HeadModel::data(const QModelIndex& index, int role) const {
 QString HeadModel::summaryOf(LayerIndex layer, HeadIndex head) const {
     const Scenario& scenario = m_workspace.scenario();
     QString text = headTitle(scenario.model->config(), layer, head);
+    const ModelConfig& config = scenario.model->config();
+    if (config.kvHeads != config.heads)
+        text += tr(" · key/value head %1").arg(config.kvHeadOf(head));
     if (scenario.headIsOff(layer, head))
         text += tr(" · switched off");
     const SharedSurvey& survey = m_survey.current();
@@ -141,6 +156,10 @@ QString HeadModel::summaryOf(LayerIndex layer, HeadIndex head) const {
 }
 
 QVariant HeadModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (role == Qt::FontRole && orientation == Qt::Horizontal && m_headerStep > 1)
+        return scaledFont(0.75);
+    if (role == Qt::DisplayRole && orientation == Qt::Horizontal && section % m_headerStep != 0)
+        return QString();
     if (role == Qt::DisplayRole)
         return orientation == Qt::Horizontal ? QString::number(section) : QStringLiteral("L%1").arg(section);
     if (role == Qt::ToolTipRole && m_workspace.scenario().model && orientation == Qt::Horizontal)
@@ -154,13 +173,22 @@ void HeadDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
     const Theme& t = theme();
     QRect cell = option.rect;
     cell.setBottom(cell.bottom() - m_nameHeight);
-    const int side = std::min(cell.width(), cell.height()) - 6;
+    const QVariant group = index.data(HeadModel::GroupRole);
+    if (group.isValid()) {
+        // Heads that share keys and values stand under one bar.
+        const int ends = group.toInt(), inset = 3;
+        QRect bar(cell.left(), cell.top(), cell.width(), groupBar - 1);
+        bar.adjust(ends & HeadModel::GroupBegins ? inset : 0, 0, ends & HeadModel::GroupEnds ? -inset : 0, 0);
+        painter->fillRect(bar, t.muted);
+        cell.setTop(cell.top() + groupBar);
+    }
+    const int room = std::min(cell.width(), cell.height()), side = room - (room < 20 ? 3 : 6);
     QRect frame(0, 0, side, side);
     frame.moveCenter(cell.center());
     painter->save();
     const QImage image = index.data(HeadModel::ThumbnailRole).value<QImage>();
     const bool off = index.data(HeadModel::OffRole).toBool(), chosen = option.state & QStyle::State_Selected;
-    painter->setOpacity(off ? 0.25 : 1.0);
+    painter->setOpacity(off ? 0.25 : index.data(HeadModel::DimRole).toBool() ? 0.2 : 1.0);
     if (image.isNull())
         painter->fillRect(frame, t.field);
     else
@@ -201,11 +229,12 @@ HeadGrid::HeadGrid(Workspace& workspace, HeadSurvey& survey, QWidget* parent)
     setCornerButtonEnabled(false);
     for (QHeaderView* header : {horizontalHeader(), verticalHeader()}) {
         header->setSectionResizeMode(QHeaderView::Fixed);
-        header->setMinimumSectionSize(12);
+        header->setMinimumSectionSize(10);
         header->setHighlightSections(false);
         header->setSectionsClickable(false);
         header->setDefaultAlignment(Qt::AlignCenter);
     }
+    horizontalHeader()->setStyleSheet(QStringLiteral("QHeaderView::section { padding: 1px 0; }")); // narrow columns
     connect(model(), &QAbstractItemModel::modelReset, this, [this] {
         fitCells();
         showSelection();
@@ -226,16 +255,20 @@ void HeadGrid::fitCells() {
     static_cast<HeadDelegate*>(itemDelegate())->setNameHeight(name);
     const int besides = wrapped ? 0 : verticalHeader()->sizeHint().width();
     const int above = wrapped ? 0 : horizontalHeader()->sizeHint().height();
+    const SharedModel& model = m_workspace.scenario().model;
+    const int bar = model && model->config().kvHeads != model->config().heads ? groupBar : 0;
     const auto acrossIn = [&](int room) { return std::max(smallestThumbnail + 4, room / columns); };
     const auto sideIn = [&](int room) { return std::min(acrossIn(room), largestThumbnail + 6); };
     int room = width() - besides - 2;
-    const int needed = std::max(minimumSizeHint().height(), above + rows * (sideIn(room) + name) + 4);
+    const int needed = std::max(minimumSizeHint().height(), above + rows * (sideIn(room) + bar + name) + 4);
     if (needed > height()) // it will scroll
         room -= verticalScrollBar()->sizeHint().width();
     horizontalHeader()->setDefaultSectionSize(wrapped ? acrossIn(room) : sideIn(room));
-    verticalHeader()->setDefaultSectionSize(sideIn(room) + name);
+    verticalHeader()->setDefaultSectionSize(sideIn(room) + bar + name);
+    heads().setHeaderStep(sideIn(room) < QFontMetrics(font()).horizontalAdvance(QStringLiteral("00")) + 2 ? 2 : 1);
     if (needed == maximumHeight())
         return;
+    setMinimumHeight(std::min(needed, window()->height() * 2 / 5)); // a few pixels less would make it scroll
     setMaximumHeight(needed);
     emit heightNeeded();
 }
@@ -262,6 +295,11 @@ void HeadGrid::keyPressEvent(QKeyEvent* event) {
         toggleHeads(m_workspace);
     else
         QTableView::keyPressEvent(event);
+}
+
+void HeadGrid::showKind(const QString& label) {
+    heads().setKind(label);
+    viewport()->update();
 }
 
 void HeadGrid::showSelection() {

@@ -22,7 +22,8 @@ class Workspace;
 class HeadModel : public QAbstractTableModel {
     Q_OBJECT
 public:
-    enum Role { ThumbnailRole = Qt::UserRole, OffRole, NameRole };
+    enum Role { ThumbnailRole = Qt::UserRole, OffRole, NameRole, DimRole, GroupRole };
+    enum GroupEdge { GroupBegins = 1, GroupEnds = 2 }; // GroupRole: of the heads that share a key/value head
 
     HeadModel(Workspace& workspace, HeadSurvey& survey, QObject* parent = nullptr);
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -40,6 +41,8 @@ public:
     };
     std::optional<Place> placeOf(const QModelIndex& index) const; // nothing: a cell behind the last head
     QModelIndex indexOf(LayerIndex layer, HeadIndex head) const;
+    void setKind(const QString& label) { m_kind = label; } // heads of another label are dimmed; empty: none
+    void setHeaderStep(int step) { m_headerStep = step; }  // every step-th number stands over its column
 
 private:
     void refresh();
@@ -50,6 +53,8 @@ private:
     HeadSurvey& m_survey;
     int m_layers = 0, m_heads = 0;
     std::vector<QImage> m_thumbnails;
+    QString m_kind;
+    int m_headerStep = 1;
 };
 
 class HeadDelegate : public QStyledItemDelegate {
@@ -68,6 +73,7 @@ class HeadGrid : public QTableView {
 public:
     HeadGrid(Workspace& workspace, HeadSurvey& survey, QWidget* parent = nullptr);
     QSize minimumSizeHint() const override { return {120, 60}; }
+    void showKind(const QString& label); // dims the heads of another one; empty: none
 
 signals:
     void heightNeeded(); // maximumHeight() is another one now
@@ -78,7 +84,7 @@ protected:
     void changeEvent(QEvent* event) override;
 
 private:
-    const HeadModel& heads() const { return *static_cast<const HeadModel*>(model()); }
+    HeadModel& heads() const { return *static_cast<HeadModel*>(model()); }
     int nameLines() const;
     void fitCells();      // and asks for no more height than they need
     void showSelection(); // of the view, in the table

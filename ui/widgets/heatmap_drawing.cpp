@@ -40,11 +40,11 @@ void HeatmapView::Private::drawAround(QPainter& painter) {
     painter.setPen(muted());
     const double titleWidth = metrics.horizontalAdvance(contents().colTitle);
     const double titleX = std::max(4.0, std::min(cells.center().x() - titleWidth / 2, plot->width() - titleWidth - 4));
-    painter.drawText(QPointF(titleX, cells.top() - 2 * heatmapGap - colLabelRoom - line + metrics.ascent()),
+    painter.drawText(QPointF(titleX, cells.top() - 2 * heatmapGap - colLabelExtent - line + metrics.ascent()),
                      contents().colTitle);
     painter.save();
     const double up = metrics.horizontalAdvance(contents().rowTitle);
-    painter.translate(cells.left() - 2 * heatmapGap - rowLabelRoom - line,
+    painter.translate(cells.left() - 2 * heatmapGap - rowLabelExtent - line,
                       std::max(cells.center().y() + up / 2, cells.top() + std::min(up, cells.height())));
     painter.rotate(-90);
     painter.drawText(QPointF(0, metrics.ascent()), contents().rowTitle);
@@ -80,6 +80,11 @@ void HeatmapView::Private::drawLabels(QPainter& painter, Side side) {
     const LabelPlan plan =
         planLabels(side, all.mid(first, last - first), labelFont,
                    {pitch, left ? rowLabelRoom : colLabelRoom, smallestHeatmapLabel * labelFont.pointSizeF(), plot});
+    // The label under the pointer is set larger than shrunk ones, and the title stands beside it.
+    const double largest =
+        left || plan.turned ? plan.extent * labelFont.pointSizeF() / plan.font.pointSizeF() * 1.1 : 0;
+    (left ? rowLabelExtent : colLabelExtent) =
+        std::max(plan.extent, std::min(largest, left ? rowLabelRoom : colLabelRoom));
     const double start = (left ? origin().y() : origin().x()) + first * pitch;
     const auto labels =
         left ? placeLabels(side, plan, cells.left() - heatmapGap, start, pitch, cells.top(), cells.bottom(), plot)
@@ -107,13 +112,13 @@ void HeatmapView::Private::drawRowMargins(QPainter& painter) {
     if (!showRowMargins)
         return;
     const QFontMetricsF metrics(smallFont, plot);
-    const double line = lineOf(metrics), x = cells.right() + 12,
-                 sumWidth = metrics.horizontalAdvance(QStringLiteral("00.00"));
+    const double line = lineOf(metrics), x = cells.right() + 12, sumWidth = sumColumn(metrics);
     const double bar = x + sumWidth + 12, barWidth = 60, most = std::max(1.0, std::log2(std::max(2, cols())));
     painter.setFont(smallFont);
     painter.setPen(muted());
     const double headerY = cells.top() - heatmapGap - line + metrics.ascent();
-    painter.drawText(QPointF(x, headerY), tr("sum"));
+    const std::vector<double>& first = contents().removed.empty() ? shown->rowSums : contents().removed;
+    painter.drawText(QPointF(x, headerY), contents().removed.empty() ? tr("sum") : tr("removed"));
     painter.drawText(QPointF(bar, headerY), tr("entropy (bits)"));
     const QColor track = dark() ? QColor(0x38, 0x3e, 0x4a) : QColor(0xe2, 0xe5, 0xea);
     int lastLabel = -1000; // zoomed out, rows are thinned like labels; here every row fits by layOut()
@@ -126,7 +131,7 @@ void HeatmapView::Private::drawRowMargins(QPainter& painter) {
         const auto i = static_cast<std::size_t>(r);
         const double base = middle - line / 2 + metrics.ascent();
         painter.setPen(muted());
-        painter.drawText(QPointF(x, base), QString::number(shown->rowSums[i], 'f', 2));
+        painter.drawText(QPointF(x, base), QString::number(first[i], 'f', 2));
         painter.drawText(QPointF(bar + barWidth + 6, base), QString::number(shown->entropies[i], 'f', 2));
         painter.setPen(Qt::NoPen);
         painter.setBrush(track);
@@ -141,6 +146,7 @@ void HeatmapView::Private::drawColSums(QPainter& painter) {
     if (!showColSums)
         return;
     const QFontMetricsF metrics(smallFont, plot);
+    const double base = cells.bottom() + barsHeight + 5 + metrics.ascent();
     painter.setFont(smallFont);
     painter.setPen(muted());
     for (int c = static_cast<int>(window.left());
@@ -148,14 +154,39 @@ void HeatmapView::Private::drawColSums(QPainter& painter) {
         const QRectF cell = rectOf({0, c});
         const QString text = QString::number(shown->colSums[static_cast<std::size_t>(c)], 'f', 2);
         if (cell.left() >= cells.left() - 1 && cell.right() <= cells.right() + 1)
-            painter.drawText(
-                QPointF(cell.center().x() - metrics.horizontalAdvance(text) / 2, cells.bottom() + 5 + metrics.ascent()),
-                text);
+            painter.drawText(QPointF(cell.center().x() - metrics.horizontalAdvance(text) / 2, base), text);
     }
-    const QString name = tr("column sum");
-    const double w = metrics.horizontalAdvance(name);
-    if (w < cells.left() - heatmapGap - 4)
-        painter.drawText(QPointF(cells.left() - heatmapGap - w, cells.bottom() + 5 + metrics.ascent()), name);
+    for (const QString& name : {tr("column sum"), tr("sum")}) {
+        const double w = metrics.horizontalAdvance(name);
+        if (w < cells.left() - heatmapGap - 4)
+            return painter.drawText(QPointF(cells.left() - heatmapGap - w, base), name);
+    }
+}
+
+// The pinned row once more, as bars under the columns: lengths are compared more easily than colours. A full bar is 1.
+void HeatmapView::Private::drawRowBars(QPainter& painter) {
+    const std::optional<CellRef> row = valid(pinned) ? pinned : current;
+    if (barsHeight <= 0 || !valid(row))
+        return;
+    const double bottom = cells.bottom() + barsHeight, full = barsHeight - 6;
+    const QColor fill = valid(pinned) ? accent() : muted();
+    const QColor track = dark() ? QColor(0x38, 0x3e, 0x4a) : QColor(0xe2, 0xe5, 0xea);
+    painter.fillRect(QRectF(cells.left(), bottom, cells.width(), 1), track);
+    for (int c = static_cast<int>(window.left());
+         c < std::min<int>(cols(), static_cast<int>(std::ceil(window.right()))); ++c) {
+        const double value = std::clamp(static_cast<double>((*contents().matrix)(row->row, c)), 0.0, 1.0);
+        const double inset = pitchX() >= 6 ? 0.18 * pitchX() : 0;
+        const QRectF cell = rectOf({row->row, c});
+        painter.fillRect(QRectF(cell.left() + inset, bottom - full * value, cell.width() - 2 * inset, full * value) &
+                             QRectF(cells.left(), cells.bottom(), cells.width(), barsHeight),
+                         fill);
+    }
+    const QFontMetricsF metrics(smallFont, plot);
+    const QString name =
+        metrics.elidedText(contents().rowLabels.value(row->row), Qt::ElideRight, cells.left() - heatmapGap - 8);
+    painter.setFont(smallFont);
+    painter.setPen(fill);
+    painter.drawText(QPointF(cells.left() - heatmapGap - metrics.horizontalAdvance(name), bottom - 2), name);
 }
 
 // The colour bar with its ends and the words that say which range is meant.
@@ -262,6 +293,7 @@ void HeatmapView::Private::drawOverlay(QPainter& painter) {
         drawStrongLabel(painter, Side::Left, pinned->row, accent());
         drawStrongLabel(painter, Side::Top, pinned->col, accent());
     }
+    drawRowBars(painter);
     if (q->hasFocus()) {
         QColor focus = q->palette().color(QPalette::Highlight);
         painter.setBrush(Qt::NoBrush);

@@ -19,7 +19,7 @@ void HeatmapView::Private::layOut() {
     cells = QRectF();
     if (empty())
         return;
-    const double sumWidth = small.horizontalAdvance(QStringLiteral("00.00")) + 12;
+    const double sumWidth = sumColumn(small) + 12;
     const double rowMarginWidth = sumWidth + 72 + small.horizontalAdvance(QStringLiteral("0.00")) + 16;
     const double colSumHeight = lineOf(small) + 6, titleLeft = line + heatmapGap, titleTop = line + heatmapGap;
     const bool tokens = rows() <= 2.5 * cols() && cols() <= 2.5 * rows();
@@ -39,6 +39,8 @@ void HeatmapView::Private::layOut() {
     const double captionWidth = std::min(220.0, small.horizontalAdvance(contents().rangeCaption)) + 2 * sumWidth + 110;
     QSizeF pitch;
     showRowMargins = showColSums = false;
+    const double bars = contents().weightMargins && height >= 20 * line ? 2.0 * line : 0;
+    barsHeight = 0;
     bool legendBeside = false; // at the left of the cells instead of below
     double left = 0, top = 0;
     rowLabelRoom = std::min(widestRow, 0.26 * width);
@@ -47,7 +49,7 @@ void HeatmapView::Private::layOut() {
         left = 6 + titleLeft + rowLabelRoom + heatmapGap;
         top = 4 + titleTop + colLabelRoom + heatmapGap;
         const double right = showRowMargins ? rowMarginWidth : 10,
-                     bottom = (legendBeside ? 4 : line + 18) + (showColSums ? colSumHeight : 0);
+                     bottom = (legendBeside ? 4 : line + 18) + (showColSums ? colSumHeight : 0) + bars;
         const double w = std::max(20.0, width - left - right), h = std::max(20.0, height - top - bottom);
         pitch = QSizeF(std::min(w / cols(), largestCell), std::min(h / rows(), largestCell));
         if (tokens)
@@ -57,7 +59,9 @@ void HeatmapView::Private::layOut() {
             legendBeside = tokens && rows() * largestCell > h && spare / 2 > captionWidth + 2 * rows();
         }
         if (round == 3 && widestFlat + 0.4 * line > pitch.width())
-            colLabelRoom = std::min(widestCol, 0.26 * height);
+            colLabelRoom = std::min(widestCol, 0.26 * height) * (pitch.width() < 0.9 * line ? 0.75 : 1);
+        if (round == 3 && pitch.height() < 0.9 * line) // labels shrink; only a long one under the pointer is elided
+            rowLabelRoom = 0.75 * std::min(widestRow, 0.26 * width);
         const bool margins = contents().weightMargins;
         if (round < 5) {
             showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;
@@ -72,6 +76,7 @@ void HeatmapView::Private::layOut() {
     if (legendBeside)
         legend.setRight(std::max(legend.left() + 60,
                                  cells.left() - std::max(left, small.horizontalAdvance(tr("column sum")) + 16) - 8));
+    barsHeight = bars;
     const QRect rect = cells.toRect();
     plot->axisRect()->setMargins(
         QMargins(rect.left(), rect.top(), plot->width() - rect.right() - 1, plot->height() - rect.bottom() - 1));

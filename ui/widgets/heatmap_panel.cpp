@@ -1,6 +1,6 @@
 #include "ui/widgets/heatmap_panel.h"
 
-#include "core/attention/head_stages.h"
+#include "ui/render/shown_picture.h"
 #include "ui/stage_text.h"
 #include "ui/widgets/cell_menu.h"
 #include "ui/workspace.h"
@@ -8,18 +8,15 @@
 #include <QLabel>
 #include <QMenu>
 #include <QStackedLayout>
+#include <QVBoxLayout>
 
 namespace headscope {
 
-static QStringList axisLabels(StageAxis axis, const Scenario& scenario, int count) {
-    if (axis == StageAxis::QueryTokens)
-        return tokenTexts(scenario.query);
-    if (axis == StageAxis::KeyTokens)
-        return tokenTexts(scenario.keyTokens());
-    QStringList numbers;
-    for (int i = 0; i < count; ++i)
-        numbers << QString::number(i);
-    return numbers;
+static QStringList placeTexts(const ShownAxis& axis) {
+    QStringList texts;
+    for (const ShownAxis::Place& place : axis.places)
+        texts << tokenText(place.label);
+    return texts;
 }
 
 static QString axisTitle(StageAxis axis, bool columns) {
@@ -48,47 +45,43 @@ static std::vector<int> bandStarts(const ModelConfig& config, Stage stage) {
     return starts;
 }
 
-static ResolvedRange rangeOf(const AttentionTrace& trace, const View& view, const Matrix& shown) {
+ShownHeatmap shownHeatmap(const AttentionTrace& trace, const View& view) {
     const StageInfo& info = stageInfo(view.stage);
-    const ValueKind kind{view.stage == Stage::Weights, info.isSigned};
-    const MatrixView one(shown);
-    std::vector<SharedMatrix> kept; // keeps the views below alive
-    std::vector<MatrixView> all;
-    if (view.range.kind == RangeSpec::Kind::Shared && info.scope != StageScope::AllHeads)
-        for (int h = 0; h < trace.config().heads; ++h) {
-            kept.push_back(stageMatrix(trace, view.layer, HeadIndex{h}, view.stage));
-            all.emplace_back(*kept.back());
-        }
-    return resolveRange(view.range, view.curve, kind, {&one, 1}, all);
-}
-
-HeatmapContents heatmapContents(const AttentionTrace& trace, const View& view) {
-    const StageInfo& info = stageInfo(view.stage);
-    const Scenario& scenario = trace.scenario;
-    const StageShape shape = stageShape(trace.config(), view.stage, scenario.queries(), scenario.keys());
+    const StageShape shape = stageShape(trace.config(), view.stage, trace.scenario.queries(), trace.scenario.keys());
     if (static_cast<std::int64_t>(shape.rows) * shape.cols > mostHeatmapCells)
         throw InputError("The heatmap shows up to 4096 x 4096 cells and this stage has " + std::to_string(shape.rows) +
                          " x " + std::to_string(shape.cols) +
                          "; shorten the text, or write the numbers with `headscope dump`.");
-    HeatmapContents contents;
-    contents.matrix = stageMatrix(trace, view.layer, view.heads.front(), view.stage);
-    contents.rowLabels = axisLabels(info.rows, scenario, shape.rows);
-    contents.colLabels = axisLabels(info.cols, scenario, shape.cols);
+    const ShownStage shown = shownHeads(trace, view);
+    std::vector<ShownStage> all;
+    if (view.range.kind == RangeSpec::Kind::Shared && info.scope != StageScope::AllHeads)
+        for (int h = 0; h < trace.config().heads; ++h)
+            all.push_back(shownStage(trace, view.layer, HeadIndex{h}, view.stage, view));
+    const ResolvedRange range = shownRange(view, view.stage, {&shown, 1}, all);
+    ShownHeatmap out{{}, shown.rows, shown.cols, shownRemark({&shown, 1}, view.stage, view)};
+    HeatmapContents& contents = out.contents;
+    contents.matrix = shown.matrix;
+    contents.rowLabels = placeTexts(shown.rows);
+    contents.colLabels = placeTexts(shown.cols);
     contents.rowTitle = axisTitle(info.rows, false);
     contents.colTitle = axisTitle(info.cols, true);
-    const ResolvedRange range = rangeOf(trace, view, *contents.matrix);
     contents.scale = ColorScale(view.colors, info.isSigned, range.range, view.curve);
     contents.rangeCaption = range.caption;
     contents.weightMargins = view.stage == Stage::Weights;
     contents.numbers = view.values;
-    if (isTokenByToken(view.stage))
-        contents.emptyRows = trace.layer(view.layer).emptyRows;
+    contents.emptyRows = shown.emptyRows;
+    contents.closed = shown.closed;
+    contents.removed = shown.removed;
     contents.bandStarts = bandStarts(trace.config(), view.stage);
-    return contents;
+    return out;
 }
 
 HeatmapPanel::HeatmapPanel(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
-    m_layers = new QStackedLayout(this);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    m_layers = new QStackedLayout;
+    column->addLayout(m_layers, 1);
     m_view = new HeatmapView;
     m_view->setAccessibleName(tr("Heatmap"));
     m_problem = new QLabel;
@@ -96,7 +89,13 @@ HeatmapPanel::HeatmapPanel(Workspace& workspace, QWidget* parent) : QWidget(pare
     m_problem->setWordWrap(true);
     m_layers->addWidget(m_view);
     m_layers->addWidget(m_problem);
-    connect(m_view, &HeatmapView::cellPinned, this, &HeatmapPanel::pin);
+    m_remark = new QLabel;
+    m_remark->setObjectName(QStringLiteral("muted"));
+    m_remark->setWordWrap(true);
+    m_remark->hide();
+    column->addWidget(m_remark);
+    connect(m_view, &HeatmapView::cellPinned, this,
+            [this](std::optional<CellRef> cell) { pin(cell ? std::optional(tokensOf(*cell)) : std::nullopt); });
     connect(m_view, &HeatmapView::menuRequested, this, &HeatmapPanel::showMenu);
     connect(m_view, &HeatmapView::cellHovered, this,
             [this](std::optional<CellRef> cell) { emit described(m_view->describe(cell)); });
@@ -116,10 +115,35 @@ void HeatmapPanel::showEvent(QShowEvent* event) {
 }
 
 void HeatmapPanel::showMenu(CellRef cell, QPoint globalPosition) {
-    pin(cell);
+    const CellRef tokens = tokensOf(cell);
+    pin(tokens);
     QMenu menu(this);
-    fillCellMenu(menu, m_workspace, cell, window());
+    fillCellMenu(menu, m_workspace, tokens, window());
     menu.exec(globalPosition);
+}
+
+// Of merged words the pair of pieces that weighs most: its arithmetic says most about the sum.
+CellRef HeatmapPanel::tokensOf(CellRef place) const {
+    const std::vector<int>& rows = m_rows.places[static_cast<std::size_t>(place.row)].tokens;
+    const std::vector<int>& cols = m_cols.places[static_cast<std::size_t>(place.col)].tokens;
+    CellRef best{rows.front(), cols.front()};
+    const View& view = m_workspace.view();
+    const SharedMatrix whole =
+        rows.size() * cols.size() > 1 ? m_workspace.stageMatrix(view.layer, view.heads.front(), view.stage) : nullptr;
+    if (!whole)
+        return best;
+    for (const int r : rows)
+        for (const int c : cols)
+            if (r < whole->rows() && c < whole->cols() && (*whole)(r, c) > (*whole)(best.row, best.col))
+                best = {r, c};
+    return best;
+}
+
+std::optional<CellRef> HeatmapPanel::placeOf(std::optional<CellRef> tokens) const {
+    if (!tokens)
+        return std::nullopt;
+    const CellRef place{m_rows.placeOf(tokens->row), m_cols.placeOf(tokens->col)};
+    return place.row >= 0 && place.col >= 0 ? std::optional(place) : std::nullopt;
 }
 
 void HeatmapPanel::refresh() {
@@ -127,13 +151,17 @@ void HeatmapPanel::refresh() {
     if (!trace || !isVisible())
         return;
     const View view = clampedView(m_workspace.view(), trace->scenario);
-    m_view->setPinnedCell(view.cell); // at once; the numbers follow
-    const auto work = [trace, view](const std::stop_token&) { return heatmapContents(*trace, view); };
-    const auto show = [this, view](const Outcome<HeatmapContents>& outcome) {
-        if (const auto* contents = std::get_if<HeatmapContents>(&outcome)) {
-            m_view->setContents(*contents);
-            m_view->setPinnedCell(view.cell);
+    m_view->setPinnedCell(placeOf(view.cell)); // at once; the numbers follow
+    const auto work = [trace, view](const std::stop_token&) { return shownHeatmap(*trace, view); };
+    const auto show = [this, view](const Outcome<ShownHeatmap>& outcome) {
+        if (const auto* shown = std::get_if<ShownHeatmap>(&outcome)) {
+            m_rows = shown->rows;
+            m_cols = shown->cols;
+            m_view->setContents(shown->contents);
+            m_view->setPinnedCell(placeOf(view.cell));
             m_layers->setCurrentWidget(m_view);
+            m_remark->setText(shown->remark);
+            m_remark->setVisible(!shown->remark.isEmpty());
         } else if (const auto* failure = std::get_if<Failure>(&outcome)) {
             m_problem->setText(failure->sentence);
             m_layers->setCurrentWidget(m_problem);

@@ -2,7 +2,7 @@
 // background and passes pins on to the workspace. Not here: drawing (HeatmapView), colours (ui/render).
 #pragma once
 
-#include "core/attention/trace.h"
+#include "core/analysis/shown.h"
 #include "ui/latest_wins.h"
 #include "ui/widgets/heatmap_view.h"
 
@@ -15,8 +15,14 @@ namespace headscope {
 
 class Workspace;
 
+// What the heatmap of a view shows: the picked heads combined as the view says, words and special tokens too.
+struct ShownHeatmap {
+    HeatmapContents contents;
+    ShownAxis rows, cols; // which tokens its rows and columns stand for
+    QString remark;       // what was left out or merged; often empty
+};
 // Pure. Throws InputError when the matrix would have more than mostHeatmapCells.
-HeatmapContents heatmapContents(const AttentionTrace& trace, const View& view);
+ShownHeatmap shownHeatmap(const AttentionTrace& trace, const View& view);
 inline constexpr std::int64_t mostHeatmapCells = 4096LL * 4096;
 
 class HeatmapPanel : public QWidget {
@@ -35,12 +41,16 @@ private:
     void refresh();
     void pin(std::optional<CellRef> cell);
     void showMenu(CellRef cell, QPoint globalPosition);
+    CellRef tokensOf(CellRef place) const; // of the shown places
+    std::optional<CellRef> placeOf(std::optional<CellRef> tokens) const;
 
     Workspace& m_workspace;
     HeatmapView* m_view;
     QLabel* m_problem;
+    QLabel* m_remark;
     QStackedLayout* m_layers;
-    LatestWins<HeatmapContents> m_jobs;
+    ShownAxis m_rows, m_cols; // of what is shown now
+    LatestWins<ShownHeatmap> m_jobs;
 };
 
 } // namespace headscope

@@ -45,7 +45,9 @@ struct HeatmapView::Private {
     QRectF cells;
     double rowLabelRoom = 0, colLabelRoom = 0;
     bool showRowMargins = false, showColSums = false;
-    bool colsTurned = false; // column labels, as last drawn
+    double barsHeight = 0; // of the strip under the cells that shows the pinned row as bars; 0: no room
+    double rowLabelExtent = 0, colLabelExtent = 0; // as last drawn: the titles stand beside them
+    bool colsTurned = false;                       // column labels, as last drawn
     QRectF legend;
     QFont labelFont, smallFont;
 
@@ -69,6 +71,11 @@ struct HeatmapView::Private {
         return c && c->row >= 0 && c->col >= 0 && c->row < rows() && c->col < cols();
     }
 
+    double sumColumn(const QFontMetricsF& metrics) const { // width of the first margin beside the rows
+        return std::max(metrics.horizontalAdvance(QStringLiteral("00.00")),
+                        contents().removed.empty() ? 0.0 : metrics.horizontalAdvance(HeatmapView::tr("removed")));
+    }
+
     void build();
     void show(SharedPrepared next);
     void layOut();
@@ -89,6 +96,7 @@ struct HeatmapView::Private {
     void drawLabels(QPainter& painter, Side side);
     void drawRowMargins(QPainter& painter);
     void drawColSums(QPainter& painter);
+    void drawRowBars(QPainter& painter);
     void drawLegend(QPainter& painter);
     void drawOverlay(QPainter& painter);
     void drawStrongLabel(QPainter& painter, Side side, int index, const QColor& color);

@@ -1,3 +1,4 @@
+#include "ui/stage_text.h"
 #include "ui/widgets/heatmap_private.h"
 
 #include <QAccessibleWidget>
@@ -18,7 +19,7 @@ SharedPrepared prepare(HeatmapContents contents) {
     auto out = std::make_shared<Prepared>();
     if (!contents.matrix)
         contents.matrix = share(Matrix());
-    out->picture = std::make_shared<const CellPicture>(contents.matrix, contents.scale);
+    out->picture = std::make_shared<const CellPicture>(contents.matrix, contents.scale, contents.closed);
     if (contents.weightMargins) {
         const Matrix& m = *contents.matrix;
         out->colSums.assign(static_cast<std::size_t>(m.cols()), 0.0);
@@ -311,12 +312,16 @@ QString HeatmapView::describe(std::optional<CellRef> cell) const {
     if (!d->valid(cell))
         return {};
     const HeatmapContents& c = d->contents();
-    const QString row = c.rowLabels.value(cell->row, QString::number(cell->row)),
-                  col = c.colLabels.value(cell->col, QString::number(cell->col));
+    const QString row = isolated(c.rowLabels.value(cell->row, QString::number(cell->row))),
+                  col = isolated(c.colLabels.value(cell->col, QString::number(cell->col)));
     const float value = (*c.matrix)(cell->row, cell->col);
     const QString number = value == -std::numeric_limits<float>::infinity()
                                ? tr("masked (−∞)")
                                : QString::number(static_cast<double>(value), 'g', 9);
+    const std::size_t at =
+        static_cast<std::size_t>(cell->row) * static_cast<std::size_t>(d->cols()) + static_cast<std::size_t>(cell->col);
+    if (at < c.closed.size() && c.closed[at])
+        return tr("%1 (query) may not attend to %2 (key): closed by the mask").arg(row, col);
     if (c.weightMargins)
         return tr("%1 (query) attends %2 to %3 (key)").arg(row, number, col);
     return tr("row %1, column %2: %3").arg(row, col, number);

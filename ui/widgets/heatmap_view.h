@@ -26,6 +26,8 @@ struct HeatmapContents {
     bool weightMargins = false;  // row sum, entropy and column sum: for weights
     bool numbers = true;         // in the cells, when they fit
     std::vector<bool> emptyRows; // fully masked; may be empty
+    std::vector<bool> closed;    // cells that the mask closes, row by row: hatched; may be empty
+    std::vector<double> removed; // of each row, instead of its sum: the weight that was dropped; may be empty
     std::vector<int> bandStarts; // columns where a head's band begins; may be empty
 };
 

@@ -2,10 +2,8 @@
 
 #include "ui/stage_text.h"
 #include "ui/theme.h"
-#include "ui/widgets/comparison_view.h"
 #include "ui/widgets/dim_overlay.h"
-#include "ui/widgets/figure_widget.h"
-#include "ui/widgets/heatmap_panel.h"
+#include "ui/widgets/picture_stack.h"
 #include "ui/widgets/stage_stepper.h"
 #include "ui/widgets/view_controls.h"
 #include "ui/workspace.h"
@@ -13,7 +11,6 @@
 #include <QButtonGroup>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -36,12 +33,13 @@ StagePanel::StagePanel(Workspace& workspace, QWidget* parent) : QWidget(parent),
     m_what->setWordWrap(true);
     m_what->setTextFormat(Qt::RichText);
     column->addWidget(m_what);
-    createPictures();
+    m_pictures = new PictureStack(workspace);
+    m_overlay = new DimOverlay(m_pictures);
     column->addWidget(m_pictures, 1);
     m_controls = new ViewControls(workspace);
     column->addWidget(m_controls);
-    connect(&workspace, &Workspace::traceChanged, this, &StagePanel::refresh);
-    connect(&workspace, &Workspace::viewChanged, this, &StagePanel::refresh);
+    connect(&workspace, &Workspace::traceChanged, this, &StagePanel::refreshText);
+    connect(&workspace, &Workspace::viewChanged, this, &StagePanel::refreshText);
     connect(&workspace, &Workspace::scenarioChanged, this, &StagePanel::refreshText);
 }
 
@@ -78,29 +76,22 @@ void StagePanel::createHeader(QHBoxLayout* row) {
     connect(m_figures, &QButtonGroup::idClicked, this, [this](int id) {
         View view = m_workspace.view();
         view.figure = static_cast<FigureKind>(id);
+        if (view.figure == FigureKind::Links)
+            view.stage = Stage::Weights; // only weights have a width
         m_workspace.setView(view);
     });
 }
 
-void StagePanel::createPictures() {
-    m_pictures = new QStackedWidget;
-    m_pictures->setMinimumSize(240, 200); // not what its tallest page would like
-    m_heatmap = new HeatmapPanel(m_workspace);
-    m_figure = new FigureWidget(m_workspace);
-    m_comparison = new ComparisonView;
-    m_pictures->addWidget(m_heatmap);
-    m_pictures->addWidget(m_figure);
-    m_pictures->addWidget(m_comparison);
-    m_overlay = new DimOverlay(m_pictures);
+HeatmapPanel* StagePanel::heatmap() {
+    return m_pictures->heatmap();
+}
+
+LinksPanel* StagePanel::links() {
+    return m_pictures->links();
 }
 
 void StagePanel::setHint(const QString& hint) {
     m_overlay->setHint(hint);
-}
-
-void StagePanel::refresh() {
-    refreshText();
-    refreshPicture();
 }
 
 void StagePanel::refreshText() {
@@ -161,31 +152,6 @@ void StagePanel::addStageButton(Stage stage) {
         refreshStageButtons(); // also when the view did not change: the button stays pressed
     });
     m_stageButtons->layout()->addWidget(button);
-}
-
-void StagePanel::refreshPicture() {
-    const SharedTrace& trace = m_workspace.trace();
-    if (!trace)
-        return;
-    const View view = clampedView(m_workspace.view(), trace->scenario);
-    const bool oneMap = view.figure == FigureKind::Heatmap && view.heads.size() == 1;
-    const std::optional<Comparison> comparison = oneMap ? comparisonOf(view) : std::nullopt;
-    if (comparison) {
-        m_comparison->setComparison(comparison);
-        m_pictures->setCurrentWidget(m_comparison);
-    } else if (oneMap) {
-        m_pictures->setCurrentWidget(m_heatmap);
-    } else {
-        m_pictures->setCurrentWidget(m_figure);
-    }
-}
-
-// Under a class rule the wrong map beside the right one; in the worked example what the article printed beside what is
-// right; else nothing.
-std::optional<Comparison> StagePanel::comparisonOf(const View& view) const {
-    if (m_workspace.rightTrace())
-        return wrongAndRight(*m_workspace.trace(), *m_workspace.rightTrace(), view);
-    return printedAndCorrect(*m_workspace.trace(), view);
 }
 
 } // namespace headscope

@@ -1,9 +1,8 @@
 // StagePanel: the middle of the window: the ten steps, the shown stage's formula with this model's sizes and two
-// sentences about it, the picture (heatmap, links, walk, stages, all heads), and the row of controls. Chooses which
-// picture; each picture is a widget of its own.
+// sentences about it, the picture (PictureStack), and the row of controls.
 #pragma once
 
-#include "ui/widgets/comparison.h"
+#include "core/attention/stage.h"
 
 #include <QWidget>
 
@@ -12,14 +11,13 @@
 class QButtonGroup;
 class QHBoxLayout;
 class QLabel;
-class QStackedWidget;
 
 namespace headscope {
 
-class ComparisonView;
 class DimOverlay;
-class FigureWidget;
 class HeatmapPanel;
+class LinksPanel;
+class PictureStack;
 class StageStepper;
 class ViewControls;
 class Workspace;
@@ -30,20 +28,18 @@ public:
     explicit StagePanel(Workspace& workspace, QWidget* parent = nullptr);
 
     StageStepper* stepper() { return m_stepper; }
-    HeatmapPanel* heatmap() { return m_heatmap; }
+    HeatmapPanel* heatmap();
+    PictureStack* pictures() { return m_pictures; }
+    LinksPanel* links();
     ViewControls* controls() { return m_controls; }
     // Dims the last picture and says what to do; an empty text shows it plainly again.
     void setHint(const QString& hint);
 
 private:
     void createHeader(QHBoxLayout* row);
-    void createPictures();
-    void refresh();
     void refreshText();
     void refreshStageButtons();
     void addStageButton(Stage stage);
-    void refreshPicture();
-    std::optional<Comparison> comparisonOf(const View& view) const;
 
     Workspace& m_workspace;
     StageStepper* m_stepper;
@@ -51,10 +47,7 @@ private:
     QWidget* m_stageButtons;     // Q, K, V of one step
     std::vector<Stage> m_stages; // which they are
     QButtonGroup* m_figures;
-    QStackedWidget* m_pictures;
-    HeatmapPanel* m_heatmap;
-    FigureWidget* m_figure;
-    ComparisonView* m_comparison;
+    PictureStack* m_pictures;
     ViewControls* m_controls;
     DimOverlay* m_overlay;
 };

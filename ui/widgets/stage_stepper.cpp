@@ -16,7 +16,6 @@ namespace headscope {
 
 static constexpr double subtitleScale = 0.84;
 static constexpr double raisedScale = 0.7; // of a superscript
-static constexpr int playMilliseconds = 2500;
 static const QString playSign = QStringLiteral("▶"), pauseSign = QStringLiteral("❚❚");
 
 StepButton::StepButton(QWidget* parent) : QAbstractButton(parent) {
@@ -163,13 +162,18 @@ void StageStepper::setPlaying(bool on) {
     if (on) {
         if (neighbour(m_workspace.scenario(), m_workspace.view().stage, 1) == m_workspace.view().stage)
             goToStep(1); // from the end, play from the start
-        m_timer.start(playMilliseconds);
+        m_timer.start(m_pace);
     } else {
         m_timer.stop();
     }
     m_play->setChecked(on);
     m_play->setText(on ? pauseSign : playSign);
     emit playingChanged(on);
+}
+
+void StageStepper::setPace(int milliseconds) {
+    m_pace = milliseconds;
+    m_timer.setInterval(milliseconds);
 }
 
 static QString whyNoStep(const Scenario& scenario, int step) {

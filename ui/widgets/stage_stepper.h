@@ -45,6 +45,8 @@ public:
     void next();
     void back();
     void setPlaying(bool on);
+    void setPace(int milliseconds); // how long every stage is shown
+    int pace() const { return m_pace; }
     bool playing() const { return m_timer.isActive(); }
 
 signals:
@@ -68,6 +70,7 @@ private:
     QToolButton* m_play;
     QToolButton* m_next;
     QTimer m_timer;
+    int m_pace = 2500; // milliseconds a stage
 };
 
 } // namespace headscope

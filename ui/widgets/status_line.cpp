@@ -30,7 +30,10 @@ StatusLine::StatusLine(Workspace& workspace, HeadSurvey& survey, QWidget* parent
     addPermanentWidget(m_model);
     connect(&workspace, &Workspace::traceChanged, this, &StatusLine::refresh);
     connect(&workspace, &Workspace::scenarioChanged, this, &StatusLine::refresh);
-    connect(&workspace, &Workspace::busyChanged, this, &StatusLine::showBusy);
+    connect(&workspace, &Workspace::busyChanged, this, [this] {
+        m_progress->setValue(0);
+        showProgress();
+    });
     connect(&survey, &HeadSurvey::changed, this, &StatusLine::refresh);
 }
 
@@ -43,13 +46,24 @@ void StatusLine::createProgress() {
     m_cancel = new QToolButton;
     m_cancel->setText(tr("Cancel"));
     m_cancel->setToolTip(tr("Stop computing; the last result stays"));
-    connect(m_cancel, &QToolButton::clicked, &m_workspace, &Workspace::cancel);
+    connect(m_cancel, &QToolButton::clicked, this, [this] {
+        if (m_task.isEmpty())
+            m_workspace.cancel();
+        else
+            emit taskCancelled();
+    });
+    m_taskLabel = new QLabel;
+    addPermanentWidget(m_taskLabel);
     addPermanentWidget(m_progress);
     addPermanentWidget(m_cancel);
-    m_progress->hide();
-    m_cancel->hide();
+    for (QWidget* part :
+         {static_cast<QWidget*>(m_taskLabel), static_cast<QWidget*>(m_progress), static_cast<QWidget*>(m_cancel)})
+        part->hide();
     m_patience.setSingleShot(true);
     connect(&m_patience, &QTimer::timeout, this, [this] {
+        m_taskLabel->setText(m_task);
+        m_taskLabel->setVisible(!m_task.isEmpty());
+        m_progress->setRange(0, m_task.isEmpty() ? 1000 : 0); // opening does not say how far it is
         m_progress->show();
         m_cancel->show();
     });
@@ -57,15 +71,20 @@ void StatusLine::createProgress() {
             [this](double fraction) { m_progress->setValue(static_cast<int>(fraction * 1000)); });
 }
 
-void StatusLine::showBusy(bool busy) {
-    if (busy) {
-        m_progress->setValue(0);
+void StatusLine::showProgress() {
+    if (m_workspace.busy() || !m_task.isEmpty()) {
         m_patience.start(patienceMilliseconds);
         return;
     }
     m_patience.stop();
+    m_taskLabel->hide();
     m_progress->hide();
     m_cancel->hide();
+}
+
+void StatusLine::setTask(const QString& task) {
+    m_task = task;
+    showProgress();
 }
 
 void StatusLine::setSaved(const QString& state) {

@@ -20,11 +20,16 @@ class StatusLine : public QStatusBar {
 public:
     StatusLine(Workspace& workspace, HeadSurvey& survey, QWidget* parent = nullptr);
     void setSaved(const QString& state); // "saved", "not saved yet", "unsaved changes"
+    // Something else that takes a while ("Opening model.gguf"), said after a moment; empty: it is over.
+    void setTask(const QString& task);
+
+signals:
+    void taskCancelled();
 
 private:
     void createProgress();
     void refresh();
-    void showBusy(bool busy);
+    void showProgress();
 
     Workspace& m_workspace;
     HeadSurvey& m_survey;
@@ -33,7 +38,8 @@ private:
     QProgressBar* m_progress;
     QToolButton* m_cancel;
     QTimer m_patience; // until progress is worth showing
-    QString m_saved;
+    QString m_saved, m_task;
+    QLabel* m_taskLabel;
 };
 
 class MessageStrip : public QFrame {

@@ -9,10 +9,12 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QToolButton>
 #include <QToolTip>
 
 #include <algorithm>
@@ -143,11 +145,59 @@ TokenChips::TokenChips(Workspace& workspace, QWidget* parent) : QWidget(parent),
     m_scroll->viewport()->setAutoFillBackground(false);
     m_strip->setAutoFillBackground(false);
     row->addWidget(m_scroll, 1);
+    createChoices(row);
     connect(m_strip, &ChipStrip::queryPinned, this, &TokenChips::pinRow);
     connect(m_strip, &ChipStrip::keyPinned, this, &TokenChips::pinCol);
     connect(&workspace, &Workspace::traceChanged, this, &TokenChips::refresh);
     connect(&workspace, &Workspace::viewChanged, this, &TokenChips::refresh);
     refresh();
+}
+
+// What becomes of special tokens and of the pieces of words: how the matrices are looked at, so beside the tokens.
+void TokenChips::createChoices(QHBoxLayout* row) {
+    m_special = new QToolButton;
+    m_special->setPopupMode(QToolButton::InstantPopup);
+    m_special->setAccessibleName(tr("Special tokens"));
+    m_special->setToolTip(
+        tr("Special tokens ([CLS], <s>): shown, hidden, left out of the colour range, or dropped with "
+           "each row divided by what is left"));
+    auto* menu = new QMenu(m_special);
+    for (const auto& [special, text] : specialChoices())
+        connect(menu->addAction(text), &QAction::triggered, this, [this, special = special] {
+            View view = m_workspace.view();
+            view.special = special;
+            m_workspace.setView(view);
+        });
+    m_special->setMenu(menu);
+    m_words = new QToolButton;
+    m_words->setText(tr("words"));
+    m_words->setCheckable(true);
+    m_words->setToolTip(
+        tr("Merge the pieces of a word: weights are summed over its keys and averaged over its queries"));
+    connect(m_words, &QToolButton::clicked, this, [this](bool on) {
+        View view = m_workspace.view();
+        view.words = on;
+        m_workspace.setView(view);
+    });
+    row->addWidget(m_special);
+    row->addWidget(m_words);
+}
+
+QList<std::pair<Special, QString>> TokenChips::specialChoices() {
+    return {{Special::Show, tr("show special tokens")},
+            {Special::Hide, tr("hide special tokens")},
+            {Special::Unranged, tr("leave special tokens out of the colour range")},
+            {Special::Drop, tr("drop special tokens and renormalise")}};
+}
+
+void TokenChips::refreshChoices() {
+    const View& view = m_workspace.view();
+    const SharedModel& model = m_workspace.scenario().model;
+    const bool subwords = model && model->transformer(); // the others take whole words and add nothing
+    m_special->setVisible(subwords);
+    m_words->setVisible(subwords);
+    m_special->setText(tr("special: %1").arg(fromUtf8(specialName(view.special))) + QStringLiteral(" ▾"));
+    m_words->setChecked(view.words);
 }
 
 // A pinned cell of a stage whose rows are tokens keeps its column; elsewhere the row alone counts.
@@ -187,6 +237,7 @@ void TokenChips::refresh() {
     const SharedTrace& trace = m_workspace.trace();
     if (!trace)
         return;
+    refreshChoices();
     const View& view = m_workspace.view();
     const Scenario& scenario = trace->scenario;
     QList<ChipStrip::Chip> queries = chipsOf(scenario.query);
@@ -206,7 +257,7 @@ void TokenChips::refresh() {
     const QFontMetrics metrics(font());
     m_caption->setText(
         tr("where <b>%1</b> looks in %2")
-            .arg(metrics.elidedText(word, Qt::ElideRight, 12 * metrics.averageCharWidth()).toHtmlEscaped(),
+            .arg(isolated(metrics.elidedText(word, Qt::ElideRight, 12 * metrics.averageCharWidth())).toHtmlEscaped(),
                  headName(view.layer, view.heads.front())));
     const bool tokenCols = scenario.key && isTokenByToken(view.stage) && view.cell;
     m_strip->setChips(queries, keys, row, tokenCols ? view.cell->col : -1);

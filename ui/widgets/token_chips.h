@@ -5,8 +5,12 @@
 #include <QList>
 #include <QWidget>
 
+#include "core/attention/view.h" // after Qt: moc cannot read <compare> before a Qt header
+
+class QHBoxLayout;
 class QLabel;
 class QScrollArea;
+class QToolButton;
 
 namespace headscope {
 
@@ -56,13 +60,16 @@ class TokenChips : public QWidget {
 public:
     explicit TokenChips(Workspace& workspace, QWidget* parent = nullptr);
     ChipStrip* strip() { return m_strip; }
+    static QList<std::pair<Special, QString>> specialChoices(); // also of the View menu
 
 protected:
     void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void createChoices(QHBoxLayout* row);
     void refresh();
+    void refreshChoices();
     void pinRow(int row);
     void pinCol(int col);
     void fitHeight();
@@ -72,6 +79,7 @@ private:
     QLabel* m_caption;
     QScrollArea* m_scroll;
     ChipStrip* m_strip;
+    QToolButton *m_special, *m_words;
 };
 
 } // namespace headscope

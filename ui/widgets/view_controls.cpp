@@ -8,17 +8,32 @@
 #include "ui/workspace.h"
 
 #include <QFileDialog>
+#include <QHBoxLayout>
 #include <QInputDialog>
+#include <QLabel>
 #include <QMenu>
+#include <QSignalBlocker>
+#include <QSlider>
 #include <QToolButton>
 
+#include <algorithm>
 #include <cmath>
 
 namespace headscope {
 
+// Changes one field of the view.
+template<class Change>
+static void changeView(Workspace& workspace, Change change) {
+    View view = workspace.view();
+    change(view);
+    workspace.setView(view);
+}
+
 ViewControls::ViewControls(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
     auto* row = new WrapLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
+    createCombine();
+    createLinks();
     createRange();
     createCurve();
     createColors();
@@ -50,14 +65,6 @@ void ViewControls::addChoice(QToolButton* button, const QString& label, const st
     connect(button->menu()->addAction(label), &QAction::triggered, this, choose);
 }
 
-// Changes one field of the view.
-template<class Change>
-static void changeView(Workspace& workspace, Change change) {
-    View view = workspace.view();
-    change(view);
-    workspace.setView(view);
-}
-
 // A typed number as the locale writes it, else with a point, in the form that core reads; names pass unchanged.
 static std::string canonicalNumber(const QString& text) {
     const std::optional<float> number = parseNumber(text);
@@ -70,6 +77,62 @@ static std::string canonicalNumbers(const QString& text) {
     for (const QString& part : text.split(u':'))
         canonical += (canonical.empty() ? "" : ":") + canonicalNumber(part.trimmed());
     return canonical;
+}
+
+// Only where several heads are picked.
+void ViewControls::createCombine() {
+    m_combine = addMenu(tr("Several picked heads: beside each other, or the mean or the maximum of each cell"));
+    for (const Combine how : {Combine::None, Combine::Mean, Combine::Max})
+        addChoice(m_combine, combineName(how),
+                  [this, how] { changeView(m_workspace, [how](View& view) { view.combine = how; }); });
+}
+
+QString ViewControls::combineName(Combine how) {
+    return how == Combine::None ? tr("each") : how == Combine::Mean ? tr("mean") : tr("max");
+}
+
+// Threshold and top-k, only for links. Small weights are the interesting ones: the slider is finer there.
+void ViewControls::createLinks() {
+    m_links = new QWidget;
+    auto* row = new QHBoxLayout(m_links);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(4);
+    const auto slider = [row](const QString& name, int least, int most) {
+        auto* made = new QSlider(Qt::Horizontal);
+        made->setRange(least, most);
+        made->setFixedWidth(76);
+        made->setAccessibleName(name);
+        made->setToolTip(name);
+        row->addWidget(made);
+        return made;
+    };
+    m_threshold = slider(tr("Threshold: links of a smaller weight are not drawn"), 0, 100);
+    row->addWidget(m_thresholdText = new QLabel);
+    m_top = slider(tr("Top k: only the strongest links of each query"), 1, 17);
+    row->addWidget(m_topText = new QLabel);
+    layout()->addWidget(m_links);
+    connect(m_threshold, &QSlider::valueChanged, this, [this](int place) {
+        changeView(m_workspace, [place](View& view) { view.threshold = std::round(place * place / 10.0) / 1000; });
+    });
+    connect(m_top, &QSlider::valueChanged, this, [this](int k) {
+        changeView(m_workspace,
+                   [this, k](View& view) { view.topK = k < m_top->maximum() ? std::optional(k) : std::nullopt; });
+    });
+}
+
+void ViewControls::refreshLinks() {
+    const View& view = m_workspace.view();
+    m_links->setVisible(view.figure == FigureKind::Links);
+    const QSignalBlocker blocked[] = {QSignalBlocker(m_threshold), QSignalBlocker(m_top)};
+    m_threshold->setValue(static_cast<int>(std::lround(100 * std::sqrt(std::clamp(view.threshold, 0.0, 1.0)))));
+    m_top->setValue(view.topK.value_or(m_top->maximum()));
+    m_thresholdText->setText(view.threshold > 0 ? tr("≥ %1").arg(QLocale().toString(view.threshold, 'g', 3))
+                                                : tr("all weights"));
+    m_topText->setText(view.topK ? tr("top %1").arg(*view.topK) : tr("all keys"));
+    // So that the row does not move while a slider is dragged.
+    m_thresholdText->setMinimumWidth(fontMetrics().horizontalAdvance(tr("all weights")));
+    m_links->setMinimumHeight(m_mask->sizeHint().height()); // in line with the buttons
+    m_topText->setMinimumWidth(fontMetrics().horizontalAdvance(tr("all keys")));
 }
 
 void ViewControls::createRange() {
@@ -219,8 +282,15 @@ void ViewControls::refresh() {
     const View& view = m_workspace.view();
     if (!scenario.model)
         return;
+    refreshLinks();
+    const bool isLinks = view.figure == FigureKind::Links;
+    m_combine->setVisible(view.heads.size() > 1 && (isLinks || view.figure == FigureKind::Heatmap) &&
+                          stageInfo(view.stage).scope != StageScope::AllHeads);
+    for (QToolButton* colours : {m_range, m_curve, m_colors, m_values})
+        colours->setVisible(!isLinks);
     const bool isSigned = stageInfo(view.stage).isSigned;
     const QString arrow = QStringLiteral(" ▾");
+    m_combine->setText(combineName(view.combine) + arrow);
     m_range->setText(tr("range: %1").arg(fromUtf8(rangeName(view.range))) + arrow);
     m_curve->setText(fromUtf8(curveName(view.curve)) + arrow);
     m_colors->setText((isSigned ? QStringLiteral("puor") : fromUtf8(colorMapName(view.colors))) + arrow);

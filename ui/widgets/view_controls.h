@@ -1,12 +1,17 @@
-// ViewControls: one quiet row of menus under the picture: range, curve, colours, numbers (the view) and mask, scale,
-// temperature (the scenario, undoable). Each button says its present value.
+// ViewControls: one quiet row of menus under the picture: several heads combined, threshold and top-k of links, range,
+// curve, colours, numbers (the view) and mask, scale, temperature (the scenario, undoable). Each button says its
+// present value.
 #pragma once
 
 #include <QWidget>
 
+#include "core/attention/view.h" // after Qt: moc cannot read <compare> before a Qt header
+
 #include <functional>
 #include <vector>
 
+class QLabel;
+class QSlider;
 class QToolButton;
 
 namespace headscope {
@@ -24,6 +29,8 @@ signals:
 
 private:
     QToolButton* addMenu(const QString& what);
+    void createCombine();
+    void createLinks();
     void createRange();
     void createCurve();
     void createColors();
@@ -40,9 +47,14 @@ private:
     void setTemperature(const QString& text);
     void openMaskFile();
     void refresh();
+    void refreshLinks();
+    static QString combineName(Combine how);
 
     Workspace& m_workspace;
-    QToolButton *m_range, *m_curve, *m_colors, *m_values, *m_mask, *m_scale, *m_temperature;
+    QToolButton *m_range, *m_curve, *m_colors, *m_values, *m_mask, *m_scale, *m_temperature, *m_combine;
+    QWidget* m_links; // what only links have
+    QSlider *m_threshold, *m_top;
+    QLabel *m_thresholdText, *m_topText;
 };
 
 } // namespace headscope

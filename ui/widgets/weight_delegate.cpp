@@ -1,6 +1,7 @@
 #include "ui/widgets/weight_delegate.h"
 
 #include "ui/render/color_scale.h"
+#include "ui/render/head_colors.h"
 #include "ui/theme.h"
 #include "ui/widgets/weight_model.h"
 
@@ -33,6 +34,10 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
         painter->drawPolygon(QPolygon({corner, corner - QPoint(side, 0), corner + QPoint(0, side)}));
         painter->setRenderHint(QPainter::Antialiasing, false);
     }
+    if (const std::optional<int> head = m_model.headBeginning(index, Qt::Horizontal))
+        painter->fillRect(QRect(option.rect.topLeft(), QSize(2, option.rect.height())), headColor(*head));
+    if (const std::optional<int> head = m_model.headBeginning(index, Qt::Vertical))
+        painter->fillRect(QRect(option.rect.topLeft(), QSize(option.rect.width(), 2)), headColor(*head));
     // Selection and focus are frames: a filled selection would hide the colour, which is the number.
     const bool selected = option.state & QStyle::State_Selected;
     if (selected || option.state & QStyle::State_HasFocus) {

@@ -29,6 +29,7 @@ public:
 
     void show(Shown what);
     using QWidget::show;
+    void reveal(const TensorId& id, int row, int col); // of the whole tensor; row -1: only the keyboard goes there
     Shown shown() const { return m_shown; }
 
 public slots:
@@ -74,6 +75,7 @@ private:
     QString place(const QModelIndex& index) const; // "W_Q[2, 1] of L0 H3"
     QString tableName() const;                     // "W_Q of L0 H3"
     bool isMatrix() const { return m_shown != Shown::Biases; }
+    bool showsAllHeads() const;
     void askRandom();
     void askCopyFrom();
     void askScale();
@@ -86,6 +88,7 @@ private:
     WeightTable* m_table = nullptr;
     QList<SymbolButton*> m_buttons; // in the order of Shown
     QWidget* m_buttonRow = nullptr;
+    SymbolButton* m_allHeads = nullptr;
     QAction* m_transpose = nullptr;
     QAction* m_identity = nullptr;
     QAction* m_copyFrom = nullptr;

@@ -3,6 +3,7 @@
 #include "ui/widgets/number_block.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <tuple>
 
@@ -70,7 +71,17 @@ float WeightModel::value(const QModelIndex& index) const {
 
 bool WeightModel::changed(const QModelIndex& index) const {
     const WeightBlock& block = m_blocks[static_cast<std::size_t>(placeOf(index.row()).block)];
-    return block.values != block.original && at(block.values, index) != at(block.original, index);
+    return block.values != block.original &&
+           std::bit_cast<quint32>(at(block.values, index)) != std::bit_cast<quint32>(at(block.original, index));
+}
+
+std::optional<int> WeightModel::headBeginning(const QModelIndex& index, Qt::Orientation along) const {
+    const Place place = placeOf(index.row());
+    const WeightBlock& block = m_blocks[static_cast<std::size_t>(place.block)];
+    const int at = along == Qt::Horizontal ? index.column() : place.row;
+    if (block.headWidth == 0 || block.headRows != (along == Qt::Vertical) || at % block.headWidth != 0)
+        return std::nullopt;
+    return at / block.headWidth;
 }
 
 int WeightModel::rowCount(const QModelIndex& parent) const {
@@ -86,7 +97,7 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const {
         return {};
     switch (role) {
     case Qt::DisplayRole:
-        return value(index) == 0 ? QStringLiteral("0")
+        return value(index) == 0 ? std::signbit(value(index)) ? QStringLiteral("-0") : QStringLiteral("0")
                                  : screenNumber(static_cast<double>(value(index)), m_decimals, true);
     case Qt::EditRole:
         return shortestNumber(value(index));

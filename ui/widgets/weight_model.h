@@ -8,6 +8,7 @@
 #include <QAbstractTableModel>
 #include <QStringList>
 
+#include <optional>
 #include <vector>
 
 namespace headscope {
@@ -18,6 +19,8 @@ struct WeightBlock {
     SharedMatrix original; // as opened; equal shape
     TensorBand band;       // the window
     QStringList rowNames;  // one per row of the band, or empty: indices
+    int headWidth = 0;     // columns, or rows, of a head where the window shows all heads; 0: one head
+    bool headRows = false; // heads lie one under the other (W_O)
 };
 
 class WeightModel : public QAbstractTableModel {
@@ -39,6 +42,8 @@ public:
     bool holds(const QModelIndex& index) const; // false for the empty cells beside a shorter block
     float value(const QModelIndex& index) const;
     bool changed(const QModelIndex& index) const;
+    // The head (or KV head) whose band begins with this cell's row or column, where all heads are shown.
+    std::optional<int> headBeginning(const QModelIndex& index, Qt::Orientation along) const;
     double largest() const { return m_largest; } // absolute value: the ends of the colours
     int decimals() const { return m_decimals; }
 

@@ -1,0 +1,515 @@
+// The source of every level: included once by kernels_v2.cpp, kernels_v3.cpp, kernels_v4.cpp and kernels_plain.cpp,
+// each compiled for its machine and each defining HEADSCOPE_LEVEL, the name of the namespace and of the table. See
+// kernels.h for what the functions promise and simd.h for the vectors. Nothing of the standard library here.
+#include "core/backend/kernels/kernels.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace headscope::HEADSCOPE_LEVEL {
+
+#include "core/backend/kernels/simd.h"
+
+constexpr int tileColumns = 2 * lanes;
+constexpr int kBlock = 256; // a panel's block (32 KB) stays in the first cache while the rows pass by
+constexpr float minusInfinity = -__builtin_inff();
+
+// sums += A (Rows, k) times k rows of a panel.
+template<int Rows>
+INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, int k, Vec (&sums)[Rows][2]) {
+    for (int i = 0; i < k; ++i) {
+        const Vec left = load(b), right = load(b + lanes);
+        b += panelWidth;
+        UNROLL
+        for (int r = 0; r < Rows; ++r) {
+            const Vec x = all(a[r * stride + i]);
+            sums[r][0] += x * left;
+            sums[r][1] += x * right;
+        }
+    }
+}
+
+template<int Rows, class Put>
+INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b, int k, const Put& put) {
+    Vec sums[Rows][2] = {};
+    multiplyAdd<Rows>(a + row * stride, stride, b, k, sums);
+    UNROLL
+    for (int r = 0; r < Rows; ++r)
+        put(row + r, sums[r][0], sums[r][1]);
+}
+
+// A (rows, k) times k rows of a panel, tileColumns wide: put(row, left, right) for every row, in tiles of equal height.
+template<class Put>
+INLINE void product(int rows, const float* a, std::ptrdiff_t stride, const float* b, int k, const Put& put) {
+    const int tiles = (rows + mostRows - 1) / mostRows;
+    for (int i = 0, row = 0; i < tiles; ++i) {
+        const int height = (rows - row + (tiles - i) - 1) / (tiles - i);
+        switch (height) {
+#define HEADSCOPE_TILE(Rows)                                                                                           \
+    case Rows:                                                                                                         \
+        tile<Rows>(row, a, stride, b, k, put);                                                                         \
+        break;
+            HEADSCOPE_TILE(1)
+            HEADSCOPE_TILE(2)
+            HEADSCOPE_TILE(3)
+            HEADSCOPE_TILE(4)
+            HEADSCOPE_TILE(5)
+            HEADSCOPE_TILE(6)
+#if defined(__AVX512F__)
+            HEADSCOPE_TILE(7)
+            HEADSCOPE_TILE(8)
+            HEADSCOPE_TILE(9)
+            HEADSCOPE_TILE(10)
+            HEADSCOPE_TILE(11)
+            HEADSCOPE_TILE(12)
+#endif
+#undef HEADSCOPE_TILE
+        }
+        row += height;
+    }
+}
+
+// k in equal blocks of at most kBlock; visit(begin, end).
+template<class Visit>
+INLINE void forEachKBlock(int k, const Visit& visit) {
+    const int blocks = most(1, (k + kBlock - 1) / kBlock);
+    for (int i = 0, begin = 0; i < blocks; ++i) {
+        const int end = begin + (k - begin) / (blocks - i);
+        visit(begin, end);
+        begin = end;
+    }
+}
+
+static void packPanel(const float* w, std::ptrdiff_t stride, int k, int n, int p, float* panel) {
+    const float* from = w + p * panelWidth;
+    const int cols = least(panelWidth, n - p * panelWidth);
+    for (int i = 0; i < k; ++i, from += stride, panel += panelWidth) {
+        if (cols == panelWidth) {
+            UNROLL
+            for (int c = 0; c < panelWidth; c += lanes)
+                store(panel + c, load(from + c));
+            continue;
+        }
+        for (int c = 0; c < panelWidth; ++c)
+            panel[c] = c < cols ? from[c] : 0.0F;
+    }
+}
+
+static void packTransposed(const float* w, std::ptrdiff_t stride, int k, int n, int p, float* panel) {
+    const float* from = w + p * panelWidth * stride;
+    const int cols = least(panelWidth, n - p * panelWidth);
+    int done = 0; // of k
+#if !defined(__clang__)
+    for (; cols == panelWidth && done + lanes <= k; done += lanes)
+        for (int c = 0; c < panelWidth; c += lanes) {
+            Vec rows[lanes];
+            UNROLL
+            for (int i = 0; i < lanes; ++i)
+                rows[i] = load(from + (c + i) * stride + done);
+            transpose(rows);
+            UNROLL
+            for (int i = 0; i < lanes; ++i)
+                store(panel + (done + i) * panelWidth + c, rows[i]);
+        }
+#endif
+    constexpr int step = 16; // one line of the cache per row of w
+    for (int begin = done; begin < k; begin += step) {
+        const int end = least(k, begin + step);
+        for (int c = 0; c < cols; ++c)
+            for (int i = begin; i < end; ++i)
+                panel[i * panelWidth + c] = from[c * stride + i];
+        for (int i = begin; i < end; ++i)
+            for (int c = cols; c < panelWidth; ++c)
+                panel[i * panelWidth + c] = 0.0F;
+    }
+}
+
+static void linearPanel(const float* x, std::ptrdiff_t xStride, int rows, int k, const float* panel, const float* bias,
+                        float* out, std::ptrdiff_t outStride, int cols) {
+    float narrow[rowsPerLinear * panelWidth]; // where a whole panel does not fit
+    float* to = cols == panelWidth ? out : narrow;
+    const std::ptrdiff_t stride = cols == panelWidth ? outStride : panelWidth;
+    float b[panelWidth] = {};
+    for (int c = 0; bias && c < cols; ++c)
+        b[c] = bias[c];
+    forEachKBlock(k, [&](int begin, int end) {
+        for (int c = 0; c < panelWidth; c += tileColumns)
+            product(rows, x + begin, xStride, panel + begin * panelWidth + c, end - begin,
+                    [&](int r, Vec left, Vec right) {
+                        float* place = to + r * stride + c;
+                        store(place, left + (begin == 0 ? load(b + c) : load(place)));
+                        store(place + lanes, right + (begin == 0 ? load(b + c + lanes) : load(place + lanes)));
+                    });
+    });
+    for (int r = 0; to == narrow && r < rows; ++r)
+        for (int c = 0; c < cols; ++c)
+            out[r * outStride + c] = narrow[r * panelWidth + c];
+}
+
+// A row of a result: `count` values of `from` inside [begin, end), `outside` elsewhere. begin and end are multiples of
+// lanes, but the last vector may reach over count.
+INLINE void writeRow(float* to, int count, const float* from, int begin, int end, Vec factor, float outside,
+                     bool stream) {
+    const Vec closed = all(outside);
+    int j = 0;
+    if (stream) { // count is a multiple of lanes
+        for (; j < begin; j += lanes)
+            storePastCache(to + j, closed);
+        for (; j < end; j += lanes)
+            storePastCache(to + j, load(from + j) * factor);
+        for (; j < count; j += lanes)
+            storePastCache(to + j, closed);
+        return;
+    }
+    for (; j < begin; j += lanes)
+        store(to + j, closed);
+    for (; j + lanes <= least(end, count); j += lanes)
+        store(to + j, load(from + j) * factor);
+    if (j < end && j < count) {
+        storeSome(to + j, load(from + j) * factor, count - j);
+        return;
+    }
+    for (; j + lanes <= count; j += lanes)
+        store(to + j, closed);
+    storeSome(to + j, closed, count - j);
+}
+
+INLINE void addToRow(float* row, const float* values, int begin, int end) {
+    int j = begin;
+    for (; j + lanes <= end; j += lanes)
+        store(row + j, load(row + j) + load(values + j));
+    for (; j < end; ++j)
+        row[j] += values[j];
+}
+
+// row *= scale, and a copy of `count` values from `low` on where one is wanted.
+INLINE void scaleRow(float* row, int low, int high, Vec scale, float* copy, int count, bool stream) {
+    int j = low;
+    if (copy && stream)
+        for (; j + lanes <= count; j += lanes) {
+            const Vec s = load(row + j) * scale;
+            store(row + j, s);
+            storePastCache(copy + j, s);
+        }
+    else if (copy)
+        for (; j + lanes <= count; j += lanes) {
+            const Vec s = load(row + j) * scale;
+            store(row + j, s);
+            store(copy + j, s);
+        }
+    const int rest = j;
+    for (; j < high; j += lanes)
+        store(row + j, load(row + j) * scale);
+    if (copy)
+        for (j = rest; j < count; ++j)
+            copy[j] = row[j];
+}
+
+struct Range {
+    int begin, end;
+};
+// The keys that take part in the softmax of row r, as far as they are in [low, high).
+INLINE Range openRange(const AttendRows& p, int r, int low, int high) {
+    if (p.maskAfterSoftmax)
+        return {low, least(high, p.m)};
+    const int begin = most(low, p.open[r].begin);
+    return {begin, most(begin, least(high, p.open[r].end))};
+}
+INLINE bool isClosed(const AttendRows& p, int r, int j) {
+    return j < p.open[r].begin || j >= p.open[r].end ||
+           (p.additive && p.additive[r * p.additiveStride + j] == minusInfinity);
+}
+
+// What happens to the scores of row r before the softmax: edits, scale, position, mask, softcap. row holds [low, high),
+// a range of whole panels; afterwards closed cells are -inf.
+INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high) {
+    const int i = p.firstRow + r;
+    for (int e = 0; e < p.editCount; ++e)
+        if (p.edits[e].row == i && p.edits[e].col >= low && p.edits[e].col < high)
+            row[p.edits[e].col] = p.edits[e].value;
+    if (p.scores)
+        scaleRow(row, low, high, all(1.0F), p.scores + r * p.scoresStride, p.m, false);
+    const bool isPlain = p.alibiSlope == 0.0F && !p.relativeBias;
+    scaleRow(row, low, high, all(p.scale), isPlain && p.scaled ? p.scaled + r * p.scaledStride : nullptr, p.m,
+             p.stream);
+    if (p.alibiSlope != 0.0F) {
+        Vec place;
+        for (int l = 0; l < lanes; ++l)
+            place[l] = static_cast<float>(low + l - i);
+        for (int j = low; j < high; j += lanes, place += all(lanes))
+            store(row + j, load(row + j) - magnitude(place) * p.alibiSlope);
+    }
+    if (p.relativeBias)
+        addToRow(row, p.relativeBias + (p.n - 1 - i), low, least(high, p.m));
+    if (p.scaled && !isPlain)
+        scaleRow(row, low, high, all(1.0F), p.scaled + r * p.scaledStride, p.m, p.stream);
+
+    const Range open = openRange(p, r, low, high);
+    if (p.maskAfterSoftmax) {
+        for (int j = open.end; j < high; ++j) // no keys
+            row[j] = minusInfinity;
+        if (!p.masked)
+            return;
+        float* masked = p.masked + r * p.maskedStride;
+        for (int j = 0; j < p.m; ++j)
+            masked[j] =
+                isClosed(p, r, j) ? minusInfinity : row[j] + (p.additive ? p.additive[r * p.additiveStride + j] : 0.0F);
+        for (int j = 0; p.softcap > 0.0F && j < p.m; ++j)
+            if (masked[j] != minusInfinity)
+                masked[j] = hyperbolicTangent(all(masked[j] * (1.0F / p.softcap)))[0] * p.softcap;
+        return;
+    }
+    if (p.additive)
+        addToRow(row, p.additive + r * p.additiveStride, open.begin, open.end);
+    if (p.softcap > 0.0F)
+        for (int j = open.begin / lanes * lanes; j < open.end; j += lanes) {
+            const Vec s = load(row + j);
+            const Vec capped = hyperbolicTangent(s * (1.0F / p.softcap)) * p.softcap;
+            store(row + j, choose(s == minusInfinity, s, capped));
+        }
+    for (int j = low; j < open.begin; ++j)
+        row[j] = minusInfinity;
+    for (int j = open.end; j < high; ++j)
+        row[j] = minusInfinity;
+    if (p.masked)
+        writeRow(p.masked + r * p.maskedStride, p.m, row, low, high, all(1.0F), minusInfinity, false);
+}
+
+// exp(row - max), unnormalised, in place; returns what it has to be multiplied by. Zero outside the open cells.
+INLINE float softmaxRow(const AttendRows& p, int r, float* row, int low, int high) {
+    const auto [begin, end] = openRange(p, r, low, high);
+    // Sums run over places counted from 0, in steps of two vectors: what else the block computes does not matter.
+    const int from = begin / tileColumns * tileColumns,
+              to = least(high, (end + tileColumns - 1) / tileColumns * tileColumns);
+    for (int j = low; j < from; j += lanes)
+        store(row + j, Vec{});
+    for (int j = begin == end ? from : to; j < high; j += lanes)
+        store(row + j, Vec{});
+    if (begin == end)
+        return 0.0F;
+    Vec top = all(minusInfinity);
+    for (int j = from; j < to; j += lanes)
+        top = larger(top, load(row + j));
+    const float largest = largestOf(top);
+    if (!(magnitude(all(largest))[0] < __builtin_inff()) || !(p.temperature > 0 && p.temperature < __builtin_inf())) {
+        for (int j = from; j < begin; ++j)
+            row[j] = 0.0F;
+        for (int j = end; j < to; ++j)
+            row[j] = 0.0F;
+        const bool addsClose = p.additive && !p.maskAfterSoftmax;
+        p.carefulSoftmax(row, begin, end, addsClose ? p.additive + r * p.additiveStride : nullptr, p.temperature);
+        return 1.0F;
+    }
+    const double perUnit = static_cast<double>(log2e) / p.temperature;
+    const Vec factor = all(perUnit < 1e38 ? static_cast<float>(perUnit) : 1e38F), shift = all(largest);
+    Vec sum{}, sum2{};
+    for (int j = from; j < to; j += tileColumns) {
+        const Vec left = powerOfTwo((load(row + j) - shift) * factor);
+        const Vec right = powerOfTwo((load(row + j + lanes) - shift) * factor);
+        store(row + j, left);
+        store(row + j + lanes, right);
+        sum += left;
+        sum2 += right;
+    }
+    return 1.0F / sumOf(sum + sum2);
+}
+
+static void attendRows(const AttendRows& p) {
+    // The keys that any of these rows may see, in whole panels: closed panels cost nothing.
+    int low = p.m, high = 0;
+    for (int r = 0; r < p.rows; ++r)
+        if (p.open[r].begin < p.open[r].end) {
+            low = least(low, p.open[r].begin);
+            high = most(high, p.open[r].end);
+        }
+    if (p.scores || p.scaled || p.maskAfterSoftmax) { // of every cell
+        low = 0;
+        high = p.m;
+    }
+    if (low >= high)
+        low = high = 0;
+    low = low / panelWidth * panelWidth;
+    high = (high + panelWidth - 1) / panelWidth * panelWidth;
+
+    for (int j = low; j < high; j += panelWidth)
+        for (int c = 0; c < panelWidth && j + c < p.m; c += tileColumns) // prepareRow closes what is left out
+            forEachKBlock(p.dK, [&](int begin, int end) {
+                const float* panel = p.keys + (static_cast<std::ptrdiff_t>(j) * p.dK + begin * panelWidth + c);
+                product(p.rows, p.q + begin, p.qStride, panel, end - begin, [&](int r, Vec left, Vec right) {
+                    float* place = p.tile + r * p.tileStride + j + c;
+                    if (begin > 0) {
+                        left += load(place);
+                        right += load(place + lanes);
+                    }
+                    store(place, left);
+                    store(place + lanes, right);
+                });
+            });
+
+    float inverse[rowsPerTile];
+    const bool softmax = p.weights || p.output;
+    for (int r = 0; r < p.rows; ++r) {
+        float* row = p.tile + r * p.tileStride;
+        prepareRow(p, r, row, low, high);
+        if (softmax)
+            inverse[r] = softmaxRow(p, r, row, low, high);
+        for (int j = 0; softmax && p.maskAfterSoftmax && j < p.m; ++j)
+            row[j] = isClosed(p, r, j) ? 0.0F : row[j];
+        if (p.weights)
+            writeRow(p.weights + r * p.weightsStride, p.m, row, low, high, all(inverse[r]), 0.0F, p.stream);
+    }
+    if (p.output)
+        for (int c = 0; c < p.dV; c += tileColumns) {
+            float sums[rowsPerTile * tileColumns];
+            for (int i = 0; i < rowsPerTile * tileColumns; i += lanes)
+                store(sums + i, Vec{});
+            const float* panel =
+                p.values + (static_cast<std::ptrdiff_t>(c / panelWidth) * p.m * panelWidth + c % panelWidth);
+            // Blocks of keys counted from 0, for the same reason as above.
+            for (int j = low / kBlock * kBlock; j < least(high, p.m); j += kBlock) {
+                const int begin = most(j, low), end = least(j + kBlock, least(high, p.m));
+                product(p.rows, p.tile + begin, p.tileStride, panel + static_cast<std::ptrdiff_t>(begin) * panelWidth,
+                        end - begin, [&](int r, Vec left, Vec right) {
+                            float* place = sums + r * tileColumns;
+                            store(place, load(place) + left);
+                            store(place + lanes, load(place + lanes) + right);
+                        });
+            }
+            for (int r = 0; r < p.rows; ++r) {
+                const float* from = sums + r * tileColumns;
+                float* to = p.output + r * p.outputStride + c;
+                const Vec factor = all(inverse[r]), left = load(from) * factor, right = load(from + lanes) * factor;
+                if (c + tileColumns <= p.dV) {
+                    store(to, left);
+                    store(to + lanes, right);
+                } else {
+                    storeSome(to, left, least(p.dV - c, lanes));
+                    storeSome(to + lanes, right, p.dV - c - lanes);
+                }
+            }
+        }
+    if (p.stream)
+        endOfStream();
+}
+
+// x Phi(x) = x/2 (1 + erf(x/sqrt 2)). erf: a polynomial below 1, 1 - exp(a polynomial) above; both own least-squares
+// fits at Chebyshev points, off by less than 2e-9 before rounding.
+INLINE Vec gelu(Vec x) {
+    const Vec z = x * 0.707106781F, size = larger(magnitude(z), all(0.0F)), s = z * z;
+    const Vec near =
+        z * (1.12837916F +
+             s * (-3.76126060e-1F +
+                  s * (1.12834301e-1F +
+                       s * (-2.68485914e-2F + s * (5.17974962e-3F + s * (-7.94235694e-4F + s * 7.64711983e-5F))))));
+    const Vec t = choose(size < 4.0F, size, all(4.0F)); // erf is 1 - 1.5e-8 there
+    const Vec power =
+        -3.53719640e-4F +
+        t * (-1.12704004F +
+             t * (-6.38225678e-1F +
+                  t * (-1.03037368e-1F + t * (2.18053172e-2F + t * (-2.93960719e-3F + t * 1.85573998e-4F)))));
+    const Vec far = withSignOf(1.0F - exponential(power), z);
+    return 0.5F * x * (1.0F + choose(size < 1.0F, near, far));
+}
+// x / (1 + exp(-k x)): with k = 1 the SiLU.
+INLINE Vec timesLogistic(Vec x, Vec k) {
+    const Vec power = -(x * k);
+    return x / (1.0F + exponential(choose(power < 87.0F, power, all(87.0F))));
+}
+INLINE Vec pointwise(Pointwise function, Vec x) {
+    switch (function) {
+    case Pointwise::Gelu:
+        return gelu(x);
+    case Pointwise::GeluTanh: // (1 + tanh u) / 2 = 1 / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3)
+        return timesLogistic(x, 1.59576912F * (1.0F + 0.044715F * x * x));
+    case Pointwise::Relu:
+        return larger(x, Vec{});
+    case Pointwise::Silu:
+        return timesLogistic(x, all(1.0F));
+    }
+    return x;
+}
+static void apply(Pointwise function, float* values, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes)
+        store(values + i, pointwise(function, load(values + i)));
+    const int rest = static_cast<int>(count - i);
+    storeSome(values + i, pointwise(function, loadSome(values + i, rest)), rest);
+}
+
+typedef double VecDouble __attribute__((vector_size(lanes * 8)));
+
+static void rowSums(const float* row, int m, int i, int begin, int end, const float* additive, float even,
+                    RowSums* out) {
+    constexpr int atOnce = 512; // sums in float over so many, then in double
+    *out = {};
+    VecDouble sum{};
+    Vec top = all(minusInfinity);
+    Vec places;
+    for (int l = 0; l < lanes; ++l)
+        places[l] = static_cast<float>(l);
+    for (int first = 0; first < m; first += atOnce) {
+        Vec entropy{}, distance{}, apart{};
+        for (int j = first; j < least(m, first + atOnce); j += lanes) {
+            const int count = least(lanes, m - j);
+            const Vec w = count == lanes ? load(row + j) : loadSome(row + j, count);
+            const Vec column = places + static_cast<float>(j);
+            sum += __builtin_convertvector(w, VecDouble);
+            top = larger(top, count == lanes ? w : choose(column < static_cast<float>(m), w, top));
+            entropy -= choose(w > 1.2e-38F, w * binaryLogarithm(w), Vec{});
+            distance += w * magnitude(column - static_cast<float>(i));
+            VecInt open = (column >= static_cast<float>(begin)) & (column < static_cast<float>(end));
+            if (additive)
+                open &= (count == lanes ? load(additive + j) : loadSome(additive + j, count)) != minusInfinity;
+            apart += magnitude(w - choose(open, all(even), Vec{}));
+        }
+        out->entropy += static_cast<double>(sumOf(entropy));
+        out->distance += static_cast<double>(sumOf(distance));
+        out->apart += static_cast<double>(sumOf(apart));
+    }
+    for (int l = 0; l < lanes; ++l)
+        out->sum += sum[l];
+    out->largest = largestOf(top);
+}
+
+static void poolRow(const float* row, int m, float* pooled, int cols) {
+    for (int c = 0, j = 0; c < cols; ++c) {
+        const int end = static_cast<int>((static_cast<long>(c + 1) * m + cols - 1) / cols);
+        Vec top = all(pooled[c]);
+        for (; j + lanes <= end; j += lanes)
+            top = larger(top, load(row + j));
+        float largest = largestOf(top);
+        for (; j < end; ++j)
+            largest = row[j] > largest ? row[j] : largest;
+        pooled[c] = largest;
+    }
+}
+
+static double multiplyAdds(long rounds, float* sink) {
+    constexpr int sums = 2 * mostRows; // as many as a register tile: enough to hide how long each takes
+    Vec s[sums];
+    UNROLL
+    for (int i = 0; i < sums; ++i)
+        s[i] = all(static_cast<float>(i));
+    Vec x = all(0.999F), y = all(sink[0]);
+    for (long round = 0; round < rounds; ++round) {
+        UNROLL
+        for (int i = 0; i < sums; ++i)
+            s[i] = s[i] * x + y;
+#if defined(__x86_64__)
+        asm volatile("" : "+x"(x), "+x"(y)); // not a loop to be simplified
+#endif
+    }
+    Vec total{};
+    UNROLL
+    for (int i = 0; i < sums; ++i)
+        total += s[i];
+    sink[0] = sumOf(total);
+    return static_cast<double>(rounds) * sums * lanes;
+}
+
+extern const Kernels table;
+const Kernels table{HEADSCOPE_LEVEL_NAME, packPanel, packTransposed, linearPanel, attendRows, apply, rowSums, poolRow,
+                    multiplyAdds};
+
+} // namespace headscope::HEADSCOPE_LEVEL

@@ -1,0 +1,89 @@
+#include "ui/render/links_painter.h"
+
+#include "core/tensor/errors.h"
+#include "ui/render/figure_parts.h"
+#include "ui/render/head_colors.h"
+
+#include <QPainterPath>
+#include <algorithm>
+
+namespace headscope {
+
+QColor linkColor(int head, bool dark) {
+    const QColor color = headColor(head);
+    return dark && color.lightness() < 100 ? color.lighter(170) : color;
+}
+
+static std::vector<LinkHead> readHeads(const AttentionTrace& trace, const View& view) {
+    std::vector<LinkHead> heads;
+    if (view.combine != Combine::None && view.heads.size() > 1) {
+        const QString how = view.combine == Combine::Mean ? QStringLiteral("mean") : QStringLiteral("maximum");
+        heads.push_back({QStringLiteral("L%1 %2 of %3 heads").arg(view.layer.value).arg(how).arg(view.heads.size()),
+                         shownHeads(trace, view)});
+        return heads;
+    }
+    for (const HeadIndex h : view.heads) {
+        const QString name = headName(trace, view.layer, h);
+        heads.push_back({headTitle(view.layer, h) + (name.isEmpty() ? QString() : u' ' + name),
+                         shownStage(trace, view.layer, h, Stage::Weights, view)});
+    }
+    return heads;
+}
+
+// The keys that a query gives any weight to, the strongest first.
+static std::vector<int> strongestKeys(std::span<const float> row) {
+    std::vector<int> keys;
+    for (std::size_t c = 0; c < row.size(); ++c)
+        if (row[c] > 0)
+            keys.push_back(static_cast<int>(c));
+    std::ranges::stable_sort(keys, std::greater<>(), [&](int c) { return row[static_cast<std::size_t>(c)]; });
+    return keys;
+}
+
+Links readLinks(const AttentionTrace& trace, const View& view) {
+    if (view.stage != Stage::Weights)
+        throw InputError("links are drawn as wide as weights are large, and stage " +
+                         std::string(stageInfo(view.stage).id) +
+                         " has no such meaning: choose stage weights, or the view heatmap");
+    Links links;
+    links.heads = readHeads(trace, view);
+    for (std::size_t h = 0; h < links.heads.size(); ++h) {
+        const Matrix& weights = *links.heads[h].shown.matrix;
+        for (int r = 0; r < weights.rows(); ++r) {
+            int place = 0;
+            for (const int key : strongestKeys(weights.row(r))) {
+                if (weights(r, key) < view.threshold || (view.topK && place >= *view.topK))
+                    ++links.hidden;
+                else
+                    links.drawn.push_back({r, key, static_cast<int>(h), weights(r, key)});
+                ++place;
+            }
+        }
+    }
+    std::ranges::stable_sort(links.drawn, {}, &Link::weight);
+    return links;
+}
+
+void paintLink(QPainter& painter, const LinkColumns& columns, const Link& link, QColor color, double opacity) {
+    const QPointF from = columns.from(link.query), to = columns.to(link.key);
+    const double bend = 0.45 * (to.x() - from.x());
+    QPainterPath path(from);
+    path.cubicTo(from + QPointF(bend, 0), to - QPointF(bend, 0), to);
+    color.setAlphaF(static_cast<float>(opacity));
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(color, columns.widthOf(static_cast<double>(link.weight)), Qt::SolidLine, Qt::FlatCap));
+    painter.drawPath(path);
+}
+
+QString linksCaption(const Links& links, const View& view) {
+    QString caption = QStringLiteral("line width is the weight itself");
+    if (view.threshold > 0)
+        caption += QStringLiteral("; weights below %1 are left out").arg(view.threshold);
+    if (view.topK)
+        caption += QStringLiteral("; the %1 strongest of each query and head").arg(*view.topK);
+    if (links.hidden > 0)
+        caption += QStringLiteral(" (%1 links not drawn)").arg(links.hidden);
+    return caption;
+}
+
+} // namespace headscope

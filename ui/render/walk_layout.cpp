@@ -1,0 +1,223 @@
+#include "ui/render/walk_layout.h"
+
+#include "ui/render/figure_parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+namespace {
+
+constexpr PanelShows shows{false, true, true};
+constexpr double pieceGap = 7, most = 40; // between pieces of one matrix; largest side of a cell
+
+// A panel as a walk draws it: symbol and shape stand in a line of their own.
+Panel bare(const Panel& panel) {
+    Panel out = panel;
+    out.title.clear();
+    out.rowTitle.clear();
+    out.colTitle.clear();
+    return out;
+}
+
+QFont signFont(Sheet& sheet, const QString& sign) {
+    return sheet.font(sign.size() > 1 ? 1.1 : 1.6);
+}
+
+double signWidth(Sheet& sheet, const WalkMatrix& m) {
+    return m.before.isEmpty() ? pieceGap : std::max(26.0, sheet.width(m.before, signFont(sheet, m.before)) + 12);
+}
+
+// Widths grow with the number of columns, but slower: 384 columns are not 48 times as interesting as 8.
+double shareOf(const WalkMatrix& m) {
+    return std::pow(m.panel.colCount(), 0.6);
+}
+
+class Liner {
+public:
+    Liner(Sheet& sheet, const Walk& walk, double width)
+        : m_sheet(sheet), m_walk(walk), m_width(width), m_text(sheet.lineHeight(sheet.font())),
+          m_places(walk.matrices.size()) {}
+
+    // The matrices of one line; height: of its cells. Returns the y below it, or nothing.
+    std::optional<double> place(int line, QPointF topLeft, double height);
+    double around() const { return m_text + 6 + rangeLine(); } // of a line, beside labels and cells
+    std::vector<WalkLayout::Place> take() { return std::move(m_places); }
+
+private:
+    double rangeLine() const { return m_sheet.lineHeight(m_sheet.font(0.85)) + 8; }
+
+    Sheet& m_sheet;
+    const Walk& m_walk;
+    double m_width, m_text;
+    std::vector<WalkLayout::Place> m_places;
+};
+
+std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
+    std::vector<std::size_t> own;
+    double signs = 0, shares = 0;
+    for (std::size_t i = 0; i < m_walk.matrices.size(); ++i) {
+        const WalkMatrix& m = m_walk.matrices[i];
+        if (m.line != line)
+            continue;
+        signs += own.empty() ? 0 : signWidth(m_sheet, m);
+        shares += shareOf(m);
+        own.push_back(i);
+    }
+    const double maxLabel = 0.16 * m_width;
+    double top = 0;
+    for (int round = 0; round < 3; ++round) { // labels and cell sizes depend on each other
+        double taken = signs;
+        for (const std::size_t i : own)
+            taken += m_places[i].room.left;
+        if (m_width - taken < 3.0 * static_cast<double>(own.size()) || height - top < 8)
+            return std::nullopt;
+        // The same row stands at the same height in every matrix; cells of queries by keys are square where they may
+        // be.
+        double square = 0;
+        for (const std::size_t i : own) {
+            const Panel& panel = m_walk.matrices[i].panel;
+            if (!m_walk.matrices[i].tall && panel.colCount() == panel.rowCount())
+                square = std::max(square, (m_width - taken) * shareOf(m_walk.matrices[i]) / shares / panel.colCount());
+        }
+        const double rowHeight =
+            square > 0 && signs > 0 ? std::clamp(std::min(square, most), 1.1 * m_text, 1.7 * m_text) : 1.7 * m_text;
+        double newTop = 0;
+        for (const std::size_t i : own) {
+            const WalkMatrix& m = m_walk.matrices[i];
+            const Panel panel = bare(m.panel);
+            const double wide = (m_width - taken) * shareOf(m) / shares / panel.colCount();
+            const double tall = (height - top) / panel.rowCount();
+            const QSizeF pitch(std::min(wide, most), std::min(tall, m.tall ? 1.1 * m_text : rowHeight));
+            m_places[i].pitch = pitch;
+            m_places[i].room = roomFor(m_sheet, panel, pitch, {maxLabel, maxLabel}, shows);
+            newTop = std::max(newTop, m_places[i].room.top);
+        }
+        top = newTop;
+    }
+    const double cellsTop = topLeft.y() + m_text + 6 + top;
+    double signY = cellsTop + 10;
+    for (const std::size_t i : own)
+        signY = std::max(signY, cellsTop + std::min(40.0, 1.5 * m_places[i].pitch.height()));
+    double x = topLeft.x(), bottom = cellsTop;
+    for (const std::size_t i : own) {
+        WalkLayout::Place& at = m_places[i];
+        at.sign = {x, signY};
+        x += i == own.front() ? 0 : signWidth(m_sheet, m_walk.matrices[i]);
+        x += at.room.left;
+        at.symbol = {x, topLeft.y()};
+        at.topLeft = {x, cellsTop};
+        const QRectF area = at.area(m_walk.matrices[i].panel);
+        x = area.right();
+        bottom = std::max(bottom, area.bottom());
+    }
+    return bottom + rangeLine();
+}
+
+} // namespace
+
+std::optional<WalkLayout> layOutWalk(Sheet& sheet, const Walk& walk, QPointF topLeft, double width,
+                                     std::optional<double> height) {
+    Liner liner(sheet, walk, width);
+    const int lines = walk.matrices.back().line + 1;
+    const double perLine = height ? *height / lines - liner.around() : 0.5 * width / lines;
+    double y = topLeft.y();
+    for (int line = 0; line < lines; ++line) {
+        const std::optional<double> next = liner.place(line, {topLeft.x(), y}, perLine);
+        if (!next)
+            return std::nullopt;
+        y = *next;
+    }
+    return WalkLayout{liner.take(), y};
+}
+
+void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double right) {
+    const FigureTheme& theme = sheet.theme();
+    const QFont bold = sheet.font(1, true), small = sheet.font(0.85);
+    const double text = sheet.lineHeight(sheet.font());
+    for (std::size_t i = 0; i < walk.matrices.size(); ++i) {
+        const WalkMatrix& m = walk.matrices[i];
+        const WalkLayout::Place& at = layout.places[i];
+        const QRectF area = at.area(m.panel);
+        const bool isLast = i + 1 == walk.matrices.size() || walk.matrices[i + 1].line != m.line;
+        const double next = isLast ? right : layout.places[i + 1].sign.x();
+        if (!m.before.isEmpty()) {
+            const QFont sign = signFont(sheet, m.before);
+            const double from = layout.places[i].sign.x();
+            sheet.text(QRectF(from, at.sign.y() - 12, at.topLeft.x() - at.room.left - from, 24), Qt::AlignCenter,
+                       m.before, sign, theme.muted);
+        }
+        const QString shape = shapeText(m.panel.picture->matrix());
+        const double symbol = sheet.formulaWidth(m.symbol, bold);
+        const double room = next - area.left();
+        if (symbol <= room) {
+            sheet.formula(at.symbol, m.symbol, bold, theme.text);
+            if (symbol + 8 + sheet.width(shape, small) <= room)
+                sheet.text(QRectF(at.symbol.x() + symbol + 8, at.symbol.y(), sheet.width(shape, small) + 1, text),
+                           Qt::AlignLeft | Qt::AlignVCenter, shape, small, theme.muted);
+        } else if (room > 20) {
+            sheet.text(QRectF(at.symbol, QSizeF(room - 4, text)), Qt::AlignLeft, m.symbol, small, theme.text);
+        }
+        drawPanel(sheet, bare(m.panel), at.topLeft, at.pitch, at.room, shows);
+        const ValueRange& range = m.panel.picture->scale().range();
+        const QString ends = rangeNumber(range.lo) + QStringLiteral(" … ") + rangeNumber(range.hi);
+        if (sheet.width(ends, small) <= room - 4)
+            sheet.text(QRectF(area.left(), area.bottom() + 3, sheet.width(ends, small) + 1, sheet.lineHeight(small)),
+                       Qt::AlignLeft, ends, small, theme.muted);
+    }
+}
+
+double drawWalkArithmetic(Sheet& sheet, const Walk& walk, WalkCell cell, QPointF topLeft, double width, bool compact) {
+    const FigureTheme& theme = sheet.theme();
+    const QFont font = sheet.font(), bold = sheet.font(1, true);
+    const double text = sheet.lineHeight(font);
+    const CellRef own = walk.cellOf(cell);
+    const CellExplanation explanation =
+        explainCell(*walk.trace, walk.view.layer, walk.headOf(cell), walk.view.stage, own.row, own.col);
+    double y = topLeft.y();
+    y += sheet.paragraph({topLeft.x(), y}, width, displayText(explanation.sentence, font), bold, theme.accent) + 4;
+    if (!explanation.terms.empty())
+        y += sheet.paragraph({topLeft.x(), y}, width, sumText(explanation), font, theme.text) + 4;
+    if (const QString term = termText(walk, cell); !term.isEmpty())
+        y += sheet.paragraph({topLeft.x(), y}, width, term, bold, theme.text) + 4;
+    const auto number = [](double v) { return QString::number(v, 'g', 6); };
+    if (compact) {
+        QStringList steps;
+        for (const ExplainStep& step : explanation.steps)
+            steps << QString::fromStdString(step.label) + QStringLiteral(" → ") + number(step.value);
+        if (!steps.isEmpty())
+            y += sheet.paragraph({topLeft.x(), y}, width, steps.join(QStringLiteral("  ·  ")), font, theme.muted);
+        return y - topLeft.y();
+    }
+    double widest = 0;
+    for (const ExplainStep& step : explanation.steps)
+        widest = std::max(widest, sheet.width(QString::fromStdString(step.label), bold));
+    for (std::size_t i = 0; i < explanation.steps.size(); ++i) {
+        const ExplainStep& step = explanation.steps[i];
+        const bool last = i + 1 == explanation.steps.size();
+        const double label = std::min(widest, width - 90);
+        sheet.text(QRectF(topLeft.x(), y, label + 1, text), Qt::AlignLeft, QString::fromStdString(step.label),
+                   last ? bold : font, last ? theme.text : theme.muted);
+        sheet.text(QRectF(topLeft.x() + label + 12, y, 78, text), Qt::AlignLeft, number(step.value), last ? bold : font,
+                   last ? theme.accent : theme.text);
+        y += text * 1.25;
+    }
+    return y - topLeft.y();
+}
+
+std::optional<WalkHit> walkHit(const Walk& walk, const WalkLayout& layout, QPointF position) {
+    for (std::size_t i = 0; i < walk.matrices.size(); ++i) {
+        const Panel& panel = walk.matrices[i].panel;
+        const QRectF area = layout.places[i].area(panel);
+        if (!area.contains(position))
+            continue;
+        const QSizeF pitch = layout.places[i].pitch;
+        return WalkHit{
+            static_cast<int>(i),
+            std::clamp(static_cast<int>((position.y() - area.top()) / pitch.height()), 0, panel.rowCount() - 1),
+            std::clamp(static_cast<int>((position.x() - area.left()) / pitch.width()), 0, panel.colCount() - 1)};
+    }
+    return std::nullopt;
+}
+
+} // namespace headscope

@@ -1,0 +1,44 @@
+#include "ui/widgets/site_switch.h"
+
+#include "ui/workspace.h"
+
+#include <QButtonGroup>
+#include <QHBoxLayout>
+#include <QToolButton>
+
+namespace headscope {
+
+SiteSwitch::SiteSwitch(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(4);
+    m_buttons = new QButtonGroup(this);
+    const std::tuple<Site, QString, QString> sites[] = {
+        {Site::EncoderSelf, tr("encoder"), tr("The source attends to itself")},
+        {Site::DecoderSelf, tr("decoder"), tr("The target attends to itself, to what was written before")},
+        {Site::DecoderCross, tr("cross"),
+         tr("The target attends to the source: queries of one text, keys of the other")}};
+    for (const auto& [site, name, tip] : sites) {
+        auto* button = new QToolButton;
+        button->setObjectName(QStringLiteral("small"));
+        button->setText(name);
+        button->setToolTip(tip);
+        button->setCheckable(true);
+        m_buttons->addButton(button, static_cast<int>(site));
+        row->addWidget(button);
+    }
+    row->addStretch();
+    connect(m_buttons, &QButtonGroup::idClicked, this,
+            [this](int site) { m_workspace.setSite(static_cast<Site>(site)); });
+    connect(&workspace, &Workspace::scenarioChanged, this, &SiteSwitch::refresh);
+    refresh();
+}
+
+void SiteSwitch::refresh() {
+    const SharedModel& model = m_workspace.scenario().model;
+    setVisible(model && model->config().site);
+    if (model && model->config().site)
+        m_buttons->button(static_cast<int>(*model->config().site))->setChecked(true);
+}
+
+} // namespace headscope

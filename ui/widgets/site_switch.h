@@ -1,0 +1,25 @@
+// SiteSwitch: which attention of an encoder-decoder is looked at: the encoder's own, the decoder's own, or the
+// decoder's to the source. Hidden for every other model. Nothing is computed for it: one run has all three.
+#pragma once
+
+#include <QWidget>
+
+class QButtonGroup;
+
+namespace headscope {
+
+class Workspace;
+
+class SiteSwitch : public QWidget {
+    Q_OBJECT
+public:
+    explicit SiteSwitch(Workspace& workspace, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+
+    Workspace& m_workspace;
+    QButtonGroup* m_buttons; // by the number of the site
+};
+
+} // namespace headscope
