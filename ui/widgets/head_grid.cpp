@@ -266,9 +266,10 @@ void HeadGrid::fitCells() {
     horizontalHeader()->setDefaultSectionSize(wrapped ? acrossIn(room) : sideIn(room));
     verticalHeader()->setDefaultSectionSize(sideIn(room) + bar + name);
     heads().setHeaderStep(sideIn(room) < QFontMetrics(font()).horizontalAdvance(QStringLiteral("00")) + 2 ? 2 : 1);
+    if (window()->height() > needed) // a few pixels less would make it scroll
+        setMinimumHeight(std::min(needed, window()->height() * 2 / 5));
     if (needed == maximumHeight())
         return;
-    setMinimumHeight(std::min(needed, window()->height() * 2 / 5)); // a few pixels less would make it scroll
     setMaximumHeight(needed);
     emit heightNeeded();
 }
