@@ -216,8 +216,8 @@ void MainWindow::sizeDocks() {
 // The heads take what they need, up to two thirds; what was found has the rest.
 void MainWindow::sizeHeads() {
     const int room = height() - 150;
-    const int around =
-        m_headsDock->widget()->sizeHint().height() - std::min(m_heads->sizeHint().height(), m_heads->maximumHeight());
+    const int around = m_headsDock->titleBarWidget()->sizeHint().height() + m_headsDock->widget()->sizeHint().height() -
+                       std::min(m_heads->sizeHint().height(), m_heads->maximumHeight());
     const int heads = std::min(around + m_heads->maximumHeight(), room * 2 / 3);
     resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
 }

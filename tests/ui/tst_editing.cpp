@@ -23,6 +23,7 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QDockWidget>
+#include <QLineEdit>
 #include <QMouseEvent>
 #include <QPushButton>
 #include <QTemporaryDir>
@@ -182,7 +183,7 @@ private slots:
         QCOMPARE(model->headBeginning(model->index(0, 12), Qt::Horizontal), std::optional(2));
         table->setCurrentIndex(model->index(5, 13));
         QTest::keyClick(table, Qt::Key_2);
-        QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : table, Qt::Key_Return);
+        QTest::keyClick(table->findChild<QLineEdit*>(), Qt::Key_Return);
         QTRY_COMPARE(window->workspace().undoStack()->undoText(), QStringLiteral("Set W_Q[5, 1] of L0 H2 to 2"));
     }
 

@@ -21,7 +21,7 @@ namespace headscope::opencl {
                     f(clEnqueueReadBufferRect) f(clEnqueueNDRangeKernel)
 
 struct Api {
-#define HEADSCOPE_MEMBER(name) decltype(&::name) name = nullptr;
+#define HEADSCOPE_MEMBER(name) decltype(&::name) name = nullptr; // NOLINT(bugprone-macro-parentheses): declares it
     HEADSCOPE_OPENCL_FUNCTIONS(HEADSCOPE_MEMBER)
 #undef HEADSCOPE_MEMBER
 };

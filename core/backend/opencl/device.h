@@ -69,7 +69,7 @@ private:
     template<class... Arguments>
     void setAll(cl_kernel kernel, const Arguments&... arguments) {
         cl_uint index = 0;
-        (set(kernel, index++, sizeof(arguments), &arguments), ...);
+        (set(kernel, index++, sizeof(Arguments), &arguments), ...);
     }
     void set(cl_kernel kernel, cl_uint index, std::size_t size, const void* value);
 

@@ -137,7 +137,8 @@ public:
             restBy(cpu(), heads[h], targets[h], static_cast<int>(h), done, visit);
             ++h;
         }
-        allBy(cpu(), heads, targets, h, heads.size() - h, visit, stop);
+        for (; h < heads.size(); ++h)
+            allBy(HeadRun::canRun(heads[h]) ? cpu() : referenceBackend(), heads, targets, h, 1, visit, stop);
     }
 
     void apply(Pointwise function, std::span<float> values) const override { cpu().apply(function, values); }
