@@ -149,6 +149,7 @@ void MainWindow::createDocks() {
     auto* column = new QVBoxLayout(heads);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(4);
+    column->setSizeConstraint(QLayout::SetMinimumSize); // the heads say how much they need
     column->addWidget(new SiteSwitch(*m_workspace));
     column->addWidget(m_heads = new HeadGrid(*m_workspace, *m_survey));
     m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), heads, true);

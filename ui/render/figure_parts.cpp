@@ -154,6 +154,7 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
     if (stage == Stage::Weights || stage == Stage::Masked)
         panel.emptyRows = trace.layer(view.layer).emptyRows;
     panel.numbers = view.values;
+    panel.elides = true;
     return panel;
 }
 

@@ -25,17 +25,17 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
     // Up to 64 every label is written, however small; beyond, labels stay readable and are thinned.
     const auto minPoint = [&](int count) { return count <= 64 ? 0.5 : 0.75 * sheet.pointSize(); };
     if (shows.rows && !panel.rows.isEmpty()) {
-        room.rows = planLabels(
-            Side::Left, panel.rows, font,
-            {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice(), panel.rowCount() > 64});
+        room.rows = planLabels(Side::Left, panel.rows, font,
+                               {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice(),
+                                panel.elides || panel.rowCount() > 64});
         room.left += room.rows.extent + gap;
     }
     if (shows.rows && !panel.rowTitle.isEmpty())
         room.left += line + gap;
     if (shows.cols && !panel.cols.isEmpty()) {
-        room.cols = planLabels(
-            Side::Top, panel.cols, font,
-            {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice(), panel.colCount() > 64});
+        room.cols = planLabels(Side::Top, panel.cols, font,
+                               {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice(),
+                                panel.elides || panel.colCount() > 64});
         room.top += room.cols.extent + gap;
     }
     if (shows.cols && !panel.colTitle.isEmpty())

@@ -25,6 +25,7 @@ struct Panel {
     std::optional<int> markedRow, markedCol;
     std::optional<CellRef> markedCell; // also marked where both of the above are
     bool numbers = false;
+    bool elides = false; // long labels are elided, as many matrices share a line; else only above 64
 
     int rowCount() const { return picture->matrix().rows(); }
     int colCount() const { return picture->matrix().cols(); }

@@ -17,6 +17,7 @@ Panel bare(const Panel& panel) {
     out.title.clear();
     out.rowTitle.clear();
     out.colTitle.clear();
+    out.elides = true;
     return out;
 }
 
