@@ -41,7 +41,9 @@ session() {
   eval "$(xdotool getwindowgeometry --shell "$window")"
   xdotool mousemove $((X + WIDTH / 2)) $((Y + HEIGHT / 2)) click 1
   sleep .3
-  keys ctrl+Right ctrl+Right # another head
+  xdotool key --delay 40 --repeat 12 ctrl+Left # to the first head, and on to the third
+  sleep .3
+  keys ctrl+Right ctrl+Right
 
   # Save, edit a weight, undo: the title says what is unsaved.
   keys ctrl+s
