@@ -212,12 +212,25 @@ ShownAxis tokenAxis(const TokenSequence& tokens, Special special, bool words) {
     return axis;
 }
 
+// A row of the target predicts the token behind it, the last one the end.
+static void nameByPrediction(ShownAxis& rows, const Scenario& scenario) {
+    const std::vector<Token>& read = scenario.texts->target.tokens;
+    for (ShownAxis::Place& place : rows.places) {
+        const auto next = static_cast<std::size_t>(place.tokens.back()) + 1;
+        place.label = labelOf(
+            next < read.size() ? read[next] : scenario.model->tokenizer().tokenOf(scenario.model->targetRules().end));
+    }
+}
+
 ShownStage shownStage(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, const View& view) {
     const SharedMatrix whole = stageMatrix(trace, layer, head, stage);
     const StageInfo& info = stageInfo(stage);
     ShownStage out;
     out.rows = axisOf(trace, info.rows, whole->rows(), stage, view);
     out.cols = axisOf(trace, info.cols, whole->cols(), stage, view);
+    const auto site = trace.config().site;
+    if (view.predicted && info.rows == StageAxis::QueryTokens && site && *site != Site::EncoderSelf)
+        nameByPrediction(out.rows, trace.scenario);
     if (out.rows.places.empty() || out.cols.places.empty())
         throw InputError("every token of this text is special, and special tokens are left out: nothing is left to "
                          "show; show them");

@@ -66,7 +66,8 @@ struct View {
     std::optional<int> topK; // links: the K strongest of each query
     bool values = false;     // numbers in cells
     Special special = Special::Show;
-    bool words = false; // the pieces of a word as one (weights)
+    bool words = false;     // the pieces of a word as one (weights)
+    bool predicted = false; // encoder-decoders: the target's rows are named by the word they predict, not the one read
     bool operator==(const View&) const = default;
 };
 

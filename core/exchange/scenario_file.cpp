@@ -250,7 +250,7 @@ std::optional<Site> readSite(const Field& root, const Scenario& s) {
 
 View readView(const Field& json, const Scenario& s) {
     json.onlyKeys({"figure", "site", "layer", "heads", "stage", "cell", "range", "colors", "curve", "combine",
-                   "threshold", "top", "values", "special", "words"});
+                   "threshold", "top", "values", "special", "words", "predicted"});
     const ModelConfig& c = s.model->config();
     View view;
     if (json.has("figure"))
@@ -301,6 +301,8 @@ View readView(const Field& json, const Scenario& s) {
         view.special = json.at("special").named(specialFromName, "show, hide, unranged or drop");
     if (json.has("words"))
         view.words = json.at("words").flag();
+    if (json.has("predicted"))
+        view.predicted = json.at("predicted").flag();
     return view;
 }
 

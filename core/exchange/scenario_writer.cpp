@@ -211,6 +211,8 @@ Json viewJson(const View& v, const Scenario& s) {
     json["values"] = v.values;
     json["special"] = specialName(v.special);
     json["words"] = v.words;
+    if (v.predicted)
+        json["predicted"] = true;
     return json;
 }
 

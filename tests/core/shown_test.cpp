@@ -176,5 +176,22 @@ TEST(Shown, RefusesToShowNothing) {
     EXPECT_THROW(shown(t, viewOf(Special::Hide, false)), InputError);
 }
 
+// The alignment of the published example, said by the word that is written: "noir" comes from "black".
+TEST(Shown, RowsOfATargetCanBeNamedByTheWordTheyPredict) {
+    ScenarioRequest request = requestOf("translate", "The black cat sleeps.");
+    const SharedTrace t = run(makeScenario(request));
+    View view;
+    const ShownStage read = shown(t, view, 1, 0);
+    view.predicted = true;
+    const ShownStage predicted = shown(t, view, 1, 0);
+    EXPECT_EQ(labels(read.rows), (std::vector<std::string>{"</s>", "<s>", "Le", "chat", "noir", "dort", "."}));
+    EXPECT_EQ(labels(predicted.rows), (std::vector<std::string>{"<s>", "Le", "chat", "noir", "dort", ".", "</s>"}));
+    EXPECT_EQ(predicted.matrix, read.matrix);
+    EXPECT_EQ(labels(predicted.cols), labels(read.cols));
+    const auto noir = predicted.matrix->row(3);
+    EXPECT_EQ(predicted.cols.places[static_cast<std::size_t>(std::ranges::max_element(noir) - noir.begin())].label,
+              "black");
+}
+
 } // namespace
 } // namespace headscope

@@ -455,7 +455,14 @@ void TestRender::labelsNeitherOverlapNorLeaveTheFigure() {
         for (std::size_t i = 0; i < layout.texts.size(); ++i) {
             const auto& a = layout.texts[i];
             QVERIFY2(page.adjusted(-0.5, -0.5, 0.5, 0.5).contains(a.rect),
-                     qPrintable(QStringLiteral("\"%1\" leaves the figure").arg(a.text)));
+                     qPrintable(QStringLiteral("\"%1\" leaves the figure: %2 %3 %4 %5 of %6 x %7")
+                                    .arg(a.text)
+                                    .arg(a.rect.left())
+                                    .arg(a.rect.top())
+                                    .arg(a.rect.right())
+                                    .arg(a.rect.bottom())
+                                    .arg(page.width())
+                                    .arg(page.height())));
             for (std::size_t j = i + 1; j < layout.texts.size(); ++j)
                 QVERIFY2(!overlap(a.rect, layout.texts[j].rect),
                          qPrintable(QStringLiteral("\"%1\" overlaps \"%2\"").arg(a.text, layout.texts[j].text)));

@@ -50,6 +50,11 @@ QString headTitle(LayerIndex layer, HeadIndex head) {
     return QStringLiteral("L%1 H%2").arg(layer.value).arg(head.value);
 }
 
+QString sitePrefix(const AttentionTrace& trace) {
+    const auto site = trace.config().site;
+    return site ? QString::fromStdString(std::string(siteName(*site)) + " ") : QString();
+}
+
 QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head) {
     QString name;
     const auto& names = trace.config().headNames;

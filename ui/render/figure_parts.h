@@ -14,6 +14,8 @@ inline constexpr double figurePad = 8; // units around everything
 void checkFigure(const FigureSource& source, const FigureSpec& spec);
 
 QString headTitle(LayerIndex layer, HeadIndex head); // "L0 H3"
+// What stands before it in a heading: "decoder.cross " of an encoder-decoder, else nothing.
+QString sitePrefix(const AttentionTrace& trace);
 // "previous token", where the model names its heads; and whether it is switched off. Often empty.
 QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head);
 // Names of the rows or columns of a stage, and the title of that axis. Token texts, or dimension numbers.

@@ -89,10 +89,10 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
                                .arg(layers == 1 ? QString() : QStringLiteral("s"))
                                .arg(heads)
                                .arg(heads == 1 ? QString() : QStringLiteral("s"), shapeText(*shown.front().matrix));
-    y +=
-        drawHeading(sheet, {figurePad, y}, inner, spec,
-                    heads == trace.config().heads ? QStringLiteral("All heads") : QStringLiteral("%1 heads").arg(heads),
-                    QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), remark);
+    y += drawHeading(sheet, {figurePad, y}, inner, spec,
+                     sitePrefix(trace) + (heads == trace.config().heads ? QStringLiteral("All heads")
+                                                                        : QStringLiteral("%1 heads").arg(heads)),
+                     QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), remark);
 
     // Head names stand under the thumbnails where the model has them, wrapped to two lines.
     const QFont small = sheet.font(0.85);

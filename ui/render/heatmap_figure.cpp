@@ -118,7 +118,7 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
                                          : headTitle(view.layer, heads[i]);
         const QString name = combines || allHeads ? QString() : headName(trace, view.layer, heads[i]);
         if (shown.size() == 1)
-            out.heading = name.isEmpty() ? title : title + u' ' + name;
+            out.heading = sitePrefix(trace) + (name.isEmpty() ? title : title + u' ' + name);
         Panel p = panel(shown[i], heads[i], out.scale);
         p.emptyRows = shown[i].emptyRows;
         if (!shown[i].removed.empty())
@@ -168,7 +168,7 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
     if (!rules.isEmpty())
         out.ruleNote = QStringLiteral("class rule: %1, wrong on purpose").arg(rules);
     if (out.heading.isEmpty())
-        out.heading = QStringLiteral("L%1").arg(view.layer.value);
+        out.heading = sitePrefix(trace) + QStringLiteral("L%1").arg(view.layer.value);
     out.formula = QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size()));
     out.remark = id + QStringLiteral(", ") + shapeText(*shown.front().matrix);
     return out;

@@ -15,8 +15,10 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
     const QFont font = sheet.font();
     const double line = sheet.lineHeight(font);
     double y = figurePad;
-    const QString heading = heads.size() == 1 ? heads.front().name
-                                              : QStringLiteral("L%1, %2 heads").arg(view.layer.value).arg(heads.size());
+    const QString heading =
+        sitePrefix(*source.trace) + (heads.size() == 1
+                                         ? heads.front().name
+                                         : QStringLiteral("L%1, %2 heads").arg(view.layer.value).arg(heads.size()));
     y += drawHeading(sheet, {figurePad, y}, inner, spec, heading,
                      QStringLiteral("A = softmax over keys of the masked scores"), {});
     // The legend of heads, in as many lines as it needs.

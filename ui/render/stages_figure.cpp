@@ -90,15 +90,16 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
 
     double y = figurePad;
     const ModelConfig& config = trace.config();
-    y += drawHeading(
-        sheet, {figurePad, y}, inner, spec, headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
-        QStringLiteral("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
-                .arg(trace.scenario.queries())
-                .arg(trace.scenario.keys())
-                .arg(config.dModel)
-                .arg(config.dK)
-                .arg(config.dV) +
-            (everyTokenRemark(view).isEmpty() ? QString() : QStringLiteral("; ") + everyTokenRemark(view)));
+    y +=
+        drawHeading(sheet, {figurePad, y}, inner, spec,
+                    sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
+                    QStringLiteral("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
+                            .arg(trace.scenario.queries())
+                            .arg(trace.scenario.keys())
+                            .arg(config.dModel)
+                            .arg(config.dK)
+                            .arg(config.dV) +
+                        (everyTokenRemark(view).isEmpty() ? QString() : QStringLiteral("; ") + everyTokenRemark(view)));
 
     // Labels of rows take the same room in all lines, so that first blocks stand below each other.
     const double maxLabel = 0.16 * inner;

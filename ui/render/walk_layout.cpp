@@ -67,10 +67,12 @@ std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
     }
     const double maxLabel = 0.16 * m_width;
     double top = 0;
-    for (int round = 0; round < 3; ++round) { // labels and cell sizes depend on each other
+    // Labels and cell sizes depend on each other; room for labels is only ever given more, so that it settles.
+    std::vector<double> left(m_places.size());
+    for (int round = 0; round < 4; ++round) {
         double taken = signs;
         for (const std::size_t i : own)
-            taken += m_places[i].room.left;
+            taken += left[i] = std::max(left[i], m_places[i].room.left);
         if (m_width - taken < 3.0 * static_cast<double>(own.size()) || height - top < 8)
             return std::nullopt;
         // The same row stands at the same height in every matrix; cells of queries by keys are square where they may
@@ -105,7 +107,7 @@ std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
         WalkLayout::Place& at = m_places[i];
         at.sign = {x, signY};
         x += i == own.front() ? 0 : signWidth(m_sheet, m_walk.matrices[i]);
-        x += at.room.left;
+        x += left[i];
         at.symbol = {x, topLeft.y()};
         at.topLeft = {x, cellsTop};
         const QRectF area = at.area(m_walk.matrices[i].panel);

@@ -70,16 +70,13 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_pairRow = new QWidget;
     auto* pairRow = new QHBoxLayout(m_pairRow);
     pairRow->setContentsMargins(0, 0, 0, 0);
-    auto* label = new QLabel(tr("keys and values from"));
-    label->setObjectName(QStringLiteral("muted"));
-    pairRow->addWidget(label);
+    m_pairLabel = new QLabel;
+    m_pairLabel->setObjectName(QStringLiteral("muted"));
+    pairRow->addWidget(m_pairLabel);
     m_pair = new QLineEdit;
     m_pair->setObjectName(QStringLiteral("sentence"));
-    m_pair->setAccessibleName(tr("Second text: keys and values"));
     m_pair->setAcceptDrops(false);
-    m_pair->setPlaceholderText(tr("Type the text that is attended to"));
-    m_pair->setToolTip(tr("Queries come from the first text, keys and values from this one"));
-    label->setBuddy(m_pair);
+    m_pairLabel->setBuddy(m_pair);
     connect(m_pair, &QLineEdit::textEdited, this, &SentenceBar::typed);
     pairRow->addWidget(m_pair, 1);
     m_pairRow->hide();
@@ -127,7 +124,10 @@ void SentenceBar::setSecondText(bool on) {
     m_pairRow->setVisible(on);
     if (on && m_pair->text().trimmed().isEmpty())
         m_pair->setText(m_text->text());
-    replaceTexts(on ? tr("Add a second text") : tr("Remove the second text"), -1);
+    replaceTexts(m_workspace.scenario().texts ? tr("Let the model write the target")
+                 : on                         ? tr("Add a second text")
+                                              : tr("Remove the second text"),
+                 -1);
     if (on)
         m_pair->setFocus(Qt::OtherFocusReason);
 }
@@ -180,15 +180,41 @@ void SentenceBar::refresh() {
         show(m_pair, fromUtf8(*second));
     m_pairRow->setVisible(second.has_value());
     m_second->setChecked(second.has_value());
-    m_second->setText(second ? tr("− second text") : tr("+ second text"));
     const bool possible = takesSecondText();
-    m_second->setEnabled(possible || second.has_value());
-    m_second->setToolTip(possible
-                             ? tr("A second text: the keys of cross-attention, or the second segment of an encoder")
-                             : tr("This model attends within one text; choose toy or an attention module for "
-                                  "cross-attention between two texts"));
+    describeSecondText();
+    m_second->setEnabled(scenario.texts ? scenario.texts->author == SiteTexts::Author::User
+                                        : possible || second.has_value());
+    if (scenario.texts)
+        m_second->setToolTip(tr("The model writes the target again, for the source above"));
+    else
+        m_second->setToolTip(possible
+                                 ? tr("A second text: the keys of cross-attention, or the second segment of an encoder")
+                                 : tr("This model attends within one text; choose toy or an attention module for "
+                                      "cross-attention between two texts"));
     refreshModelButton();
     emit usable();
+}
+
+// What the second field is to this model.
+void SentenceBar::describeSecondText() {
+    const Scenario& scenario = m_workspace.scenario();
+    if (scenario.texts) {
+        const bool written = scenario.texts->author != SiteTexts::Author::User;
+        m_pairLabel->setText(written ? tr("the model writes") : tr("target"));
+        m_pair->setAccessibleName(tr("Target: what the decoder reads"));
+        m_pair->setPlaceholderText(tr("The model writes here; or type a target of your own"));
+        m_pair->setToolTip(
+            tr("The decoder's text. Change it, and the model reads yours; empty, and it writes its own"));
+        m_second->setText(tr("let it write"));
+        return;
+    }
+    const bool segment = scenario.model && scenario.model->config().pair == PairUse::SecondSegment;
+    m_pairLabel->setText(segment ? tr("second segment") : tr("keys and values from"));
+    m_pair->setAccessibleName(segment ? tr("Second text: second segment") : tr("Second text: keys and values"));
+    m_pair->setPlaceholderText(segment ? tr("Type the second segment") : tr("Type the text that is attended to"));
+    m_pair->setToolTip(segment ? tr("Both texts are one sequence, and attend to each other")
+                               : tr("Queries come from the first text, keys and values from this one"));
+    m_second->setText(scenario.secondText() ? tr("− second text") : tr("+ second text"));
 }
 
 void SentenceBar::refreshModelButton() {

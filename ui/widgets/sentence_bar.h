@@ -41,6 +41,7 @@ private:
     void typed();
     void replaceTexts(const QString& name, int mergeId);
     void refresh();
+    void describeSecondText();
     void refreshModelButton();
 
     Workspace& m_workspace;
@@ -50,6 +51,7 @@ private:
     QLineEdit* m_text;
     QLineEdit* m_pair;
     QWidget* m_pairRow;
+    QLabel* m_pairLabel = nullptr;
 };
 
 } // namespace headscope

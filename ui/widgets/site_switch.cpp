@@ -28,6 +28,19 @@ SiteSwitch::SiteSwitch(Workspace& workspace, QWidget* parent) : QWidget(parent),
         row->addWidget(button);
     }
     row->addStretch();
+    m_predicted = new QToolButton;
+    m_predicted->setObjectName(QStringLiteral("small"));
+    m_predicted->setText(tr("predicted"));
+    m_predicted->setToolTip(
+        tr("Names the rows of the target by the word that they predict instead of the one they read"));
+    m_predicted->setCheckable(true);
+    row->addWidget(m_predicted);
+    connect(m_predicted, &QToolButton::clicked, this, [this](bool on) {
+        View view = m_workspace.view();
+        view.predicted = on;
+        m_workspace.setView(view);
+    });
+    connect(&workspace, &Workspace::viewChanged, this, &SiteSwitch::refresh);
     connect(m_buttons, &QButtonGroup::idClicked, this,
             [this](int site) { m_workspace.setSite(static_cast<Site>(site)); });
     connect(&workspace, &Workspace::scenarioChanged, this, &SiteSwitch::refresh);
@@ -39,6 +52,8 @@ void SiteSwitch::refresh() {
     setVisible(model && model->config().site);
     if (model && model->config().site)
         m_buttons->button(static_cast<int>(*model->config().site))->setChecked(true);
+    m_predicted->setEnabled(model && model->config().site != Site::EncoderSelf);
+    m_predicted->setChecked(m_workspace.view().predicted);
 }
 
 } // namespace headscope

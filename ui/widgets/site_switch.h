@@ -1,10 +1,12 @@
 // SiteSwitch: which attention of an encoder-decoder is looked at: the encoder's own, the decoder's own, or the
-// decoder's to the source. Hidden for every other model. Nothing is computed for it: one run has all three.
+// decoder's to the source; and whether the target's rows are named by the word read or predicted. Hidden for every
+// other model. Nothing is computed for it: one run has all three.
 #pragma once
 
 #include <QWidget>
 
 class QButtonGroup;
+class QToolButton;
 
 namespace headscope {
 
@@ -20,6 +22,7 @@ private:
 
     Workspace& m_workspace;
     QButtonGroup* m_buttons; // by the number of the site
+    QToolButton* m_predicted;
 };
 
 } // namespace headscope
