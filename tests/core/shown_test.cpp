@@ -186,7 +186,7 @@ TEST(Shown, RowsOfATargetCanBeNamedByTheWordTheyPredict) {
     const ShownStage predicted = shown(t, view, 1, 0);
     EXPECT_EQ(labels(read.rows), (std::vector<std::string>{"</s>", "<s>", "Le", "chat", "noir", "dort", "."}));
     EXPECT_EQ(labels(predicted.rows), (std::vector<std::string>{"<s>", "Le", "chat", "noir", "dort", ".", "</s>"}));
-    EXPECT_EQ(predicted.matrix, read.matrix);
+    EXPECT_EQ(*predicted.matrix, *read.matrix);
     EXPECT_EQ(labels(predicted.cols), labels(read.cols));
     const auto noir = predicted.matrix->row(3);
     EXPECT_EQ(predicted.cols.places[static_cast<std::size_t>(std::ranges::max_element(noir) - noir.begin())].label,
