@@ -261,6 +261,7 @@ static std::vector<HeadMetrics> measured(const AttentionTrace& trace, LayerIndex
             meters[static_cast<std::size_t>(which)].add(begin + r, weights.row(r));
     });
     std::vector<HeadMetrics> all;
+    all.reserve(meters.size());
     for (const HeadMeter& meter : meters)
         all.push_back(meter.result());
     return all;
@@ -280,6 +281,7 @@ std::vector<HeadMetrics> allHeadMetrics(const AttentionTrace& trace) {
 
 std::vector<HeadIndex> allHeads(const ModelConfig& config) {
     std::vector<HeadIndex> heads;
+    heads.reserve(static_cast<std::size_t>(config.heads));
     for (int h = 0; h < config.heads; ++h)
         heads.emplace_back(h);
     return heads;

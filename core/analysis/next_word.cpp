@@ -134,6 +134,7 @@ std::vector<LogitPart> logitParts(const AttentionTrace& trace, int row, std::int
         if (projected && w.bO)
             parts.push_back({Kind::OutputBias, layer, {}, reader.part(w.bO->row(0))});
         std::vector<double> mlp; // what is left of the layer
+        mlp.reserve(static_cast<std::size_t>(t.hidden->cols()));
         for (int d = 0; d < t.hidden->cols(); ++d)
             mlp.push_back(static_cast<double>((*t.hidden)(row, d)) - static_cast<double>((*t.stream)(row, d)) -
                           static_cast<double>((*t.output)(row, d)));

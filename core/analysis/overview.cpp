@@ -151,6 +151,7 @@ std::vector<HeadSummary> summariesOf(const AttentionTrace& trace, int thumbnailC
     for (int l = 0; l < trace.config().layers; ++l) {
         const LayerIndex layer{l};
         std::vector<std::unique_ptr<Collector>> collectors;
+        collectors.reserve(heads.size());
         for (const HeadIndex head : heads)
             collectors.push_back(std::make_unique<Collector>(trace, layer, head, keys, thumbnailCells, pinned));
         visitWeights(

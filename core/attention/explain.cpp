@@ -189,7 +189,7 @@ private:
                 value /= deviation);
         addStep("× gain of the norm " + number((*norm.gain)(0, m_col)), value *= (*norm.gain)(0, m_col));
         if (norm.bias)
-            addStep("+ bias of the norm " + number((*norm.bias)(0, m_col)), value += (*norm.bias)(0, m_col));
+            addStep("+ bias of the norm " + number((*norm.bias)(0, m_col)), value + (*norm.bias)(0, m_col));
     }
 
     // One column of X W + b.

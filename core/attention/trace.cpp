@@ -160,13 +160,13 @@ private:
             return c.residual ? share(sum(*t.stream, *t.output)) : t.output;
         const BlockWeights& b = block(l);
         const bool hasMlp = b.up.w != nullptr; // a decoder's own attention leaves it to the attention to the source
-        const SharedMatrix attended = share(sum(*t.stream, *t.output));
+        SharedMatrix attended = share(sum(*t.stream, *t.output));
         const auto mlp = [&](const SharedMatrix& x) { return feedForward(m_backend, *x, b, c.activation); };
         const auto normed = [&](const SharedMatrix& x, const NormWeights& w) {
             return normalized(x, w, c.norm, c.normEpsilon);
         };
         if (c.block == BlockForm::PostNorm) {
-            const SharedMatrix middle = normed(attended, b.norm1);
+            SharedMatrix middle = normed(attended, b.norm1);
             if (!hasMlp)
                 return middle;
             return normed(share(sum(*middle, mlp(middle))), b.norm2);

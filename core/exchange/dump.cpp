@@ -62,6 +62,7 @@ private:
     // Of an encoder-decoder all three, of any other model the trace itself.
     std::vector<const AttentionTrace*> sites() const {
         std::vector<const AttentionTrace*> all;
+        all.reserve(m_sites.size());
         for (const SharedTrace& site : m_sites)
             all.push_back(site.get());
         return all.empty() ? std::vector{&m_trace} : all;

@@ -211,6 +211,7 @@ SharedModel seenFrom(std::optional<Site> site, const SharedModel& model) {
 
 std::vector<Intervention> readInterventions(const Field& json) {
     std::vector<Intervention> out;
+    out.reserve(json.json().size());
     for (const Field& intervention : json.list())
         out.push_back(readIntervention(intervention));
     return out;

@@ -167,6 +167,7 @@ std::vector<Scenario> everySite(const Scenario& s) {
     if (!s.model->config().site)
         return {s};
     std::vector<Scenario> all;
+    all.reserve(allSites.size());
     for (const Site site : allSites)
         all.push_back(atSite(s, site));
     return all;

@@ -209,6 +209,8 @@ private:
         }
         ModelConfig& c = m_out.config;
         c.layers = static_cast<int>(weights->second.size());
+        if (heads < 1)
+            fail(m_first->entry->name, "at least one head", shapeText(m_first->shape));
         if (heads * c.layers > mostHeads)
             fail(m_first->entry->name, "at most " + std::to_string(mostHeads) + " heads",
                  std::to_string(heads * c.layers));
@@ -216,12 +218,14 @@ private:
         c.name = std::filesystem::path(m_file.path()).filename().string();
         c.family = capturedFamily;
         c.heads = c.kvHeads = static_cast<int>(heads);
-        for (const char* kv : {"k", "v"})
-            if (const auto it = m_out.stages.find(kv); it != m_out.stages.end()) {
-                c.kvHeads = static_cast<int>(it->second.front().shape.front());
-                if (it->second.front().shape.size() != 3 || c.heads % c.kvHeads != 0)
+        for (const char* stage : {"k", "v"})
+            if (const auto it = m_out.stages.find(stage); it != m_out.stages.end()) {
+                const auto& shape = it->second.front().shape;
+                const std::int64_t kvHeads = shape.size() == 3 ? shape.front() : 0;
+                if (kvHeads < 1 || heads % kvHeads != 0)
                     fail(it->second.front().entry->name, "KV heads that divide the " + std::to_string(heads) + " heads",
-                         shapeText(it->second.front().shape));
+                         shapeText(shape));
+                c.kvHeads = static_cast<int>(kvHeads);
             }
         c.dModel = c.dModelKey = widthOf("embedding", 0);
         c.dModelKey = widthOf("embedding_key", c.dModel);

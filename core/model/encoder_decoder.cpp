@@ -95,7 +95,7 @@ SharedModel buildEncoderDecoder(const CheckpointConfig& from, const EncoderDecod
     return Model::joined(
         {siteModel(encoder, std::move(encoderConfig), std::move(encoderBlocks), sourceTable, std::move(source)),
          siteModel(decoder, std::move(decoderConfig), std::move(decoderBlocks), targetTable, target),
-         siteModel(cross, std::move(crossConfig), std::move(crossBlocks), targetTable, target)},
+         siteModel(cross, std::move(crossConfig), std::move(crossBlocks), targetTable, std::move(target))},
         targetRules(from, written));
 }
 

@@ -24,6 +24,7 @@ static std::vector<const Model*> sitesOf(const Model& model, std::vector<SharedM
     if (!model.config().site)
         return {&model};
     std::vector<const Model*> all;
+    all.reserve(allSites.size());
     for (const Site site : allSites) {
         keep.push_back(model.atSite(site));
         all.push_back(keep.back().get());

@@ -3,6 +3,10 @@
 // kernels.h for what the functions promise and simd.h for the vectors. Nothing of the standard library here.
 #include "core/backend/kernels/kernels.h"
 
+#if defined(__GNUC__) && !defined(__clang__) // g++'s own intrinsics
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

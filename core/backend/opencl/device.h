@@ -69,7 +69,8 @@ private:
     template<class... Arguments>
     void setAll(cl_kernel kernel, const Arguments&... arguments) {
         cl_uint index = 0;
-        (set(kernel, index++, sizeof(Arguments), &arguments), ...);
+        // A buffer is passed by its handle, so that the size is that of a pointer.
+        (set(kernel, index++, sizeof(Arguments), &arguments), ...); // NOLINT(bugprone-sizeof-expression)
     }
     void set(cl_kernel kernel, cl_uint index, std::size_t size, const void* value);
 
