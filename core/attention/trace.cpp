@@ -143,7 +143,11 @@ public:
             t.meanWeights = share(meanWeights(m_backend, m_scenario, m_mask, t, l, m_stop));
         t.concat = share(concat(t, l, earlier));
         const bool projected = w.wO && !has(m_scenario.rules, Rule::NoOutputProjection);
-        t.output = projected ? share(m_backend.linear(*t.concat, w.wO, w.bO.get())) : t.concat;
+        // Scrambled heads cancel each other: sums in double keep the arithmetic of a cell as exact as that of any
+        // other.
+        const bool scrambled = has(m_scenario.rules, Rule::ConcatReshape) && c.heads > 1;
+        const Backend& summing = scrambled ? referenceBackend() : m_backend;
+        t.output = projected ? share(summing.linear(*t.concat, w.wO, w.bO.get())) : t.concat;
         t.hidden = leave(t, l);
         return std::make_shared<const LayerTrace>(std::move(t));
     }

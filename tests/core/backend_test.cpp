@@ -20,7 +20,7 @@ namespace headscope::testing {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
-// On inputs of unit scale. The bound for weights and outputs is 5e-6 against exact arithmetic.
+// On inputs of unit scale. The bound for weights and outputs is 5e-6 against exact arithmetic.
 constexpr double tolerance = 2e-6;
 
 Matrix drawn(int rows, int cols, unsigned seed, float spread = 1.0F) {

@@ -16,7 +16,7 @@ namespace headscope::HEADSCOPE_LEVEL {
 #include "core/backend/kernels/simd.h"
 
 constexpr int tileColumns = 2 * lanes;
-constexpr int kBlock = 256; // a panel's block (32 KB) stays in the first cache while the rows pass by
+constexpr int kBlock = 64; // short chains of additions: rounding grows with them, and the next block costs a few loads
 constexpr float minusInfinity = -__builtin_inff();
 
 // sums += A (Rows, k) times k rows of a panel.
