@@ -1,5 +1,7 @@
 // MainWindow: puts the widgets together: menus, docks, the file behind the document, light and dark. It shows nothing
-// itself and computes nothing. Called by the program's main and by the screenshot.
+// itself and computes nothing. Called by the program's main and by the screenshot. Three sources:
+// main_window_layout.cpp places the parts, main_window_actions.cpp has the menus, main_window.cpp connects them and
+// meets the desktop.
 #pragma once
 
 #include "core/exchange/scenario_file.h"
@@ -54,6 +56,10 @@ private:
     void createViewMenu();
     void createLearnMenu();
     void createHelpMenu();
+    void addCopyActions(QMenu* menu);
+    void addCellActions(QMenu* menu);
+    void addFigureActions(QMenu* menu);
+    void addWindowActions(QMenu* menu);
     void connectWorkspace();
     void restoreLayout();
 
@@ -68,6 +74,7 @@ private:
     void copyCommand();
     void showToyOptions();
     void showTitle();
+    void changeView(const std::function<void(View&)>& change);
     void goToHead(int layers, int heads); // a step in the grid
 
     bool m_remembers;

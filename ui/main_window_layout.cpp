@@ -1,0 +1,172 @@
+// The layout of MainWindow: the rows at the top, the docks, and how much room each gets.
+#include "ui/main_window.h"
+
+#include "ui/theme.h"
+#include "ui/widgets/card_title.h"
+#include "ui/widgets/cell_inspector.h"
+#include "ui/widgets/cost_panel.h"
+#include "ui/widgets/found_list.h"
+#include "ui/widgets/head_grid.h"
+#include "ui/widgets/next_word_panel.h"
+#include "ui/widgets/rules_panel.h"
+#include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/site_switch.h"
+#include "ui/widgets/stage_panel.h"
+#include "ui/widgets/status_line.h"
+#include "ui/widgets/token_chips.h"
+#include "ui/widgets/weight_editor.h"
+
+#include <QDockWidget>
+#include <QMenuBar>
+#include <QScrollArea>
+#include <QTabWidget>
+#include <QUndoView>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace headscope {
+
+static constexpr int windowMargin = 10;
+
+// Menu, sentence, tokens and messages run across the whole width, above the docks.
+void MainWindow::createTop() {
+    auto* top = new QWidget;
+    auto* rows = new QVBoxLayout(top);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(0);
+    auto* menu = new QMenuBar;
+    m_sentence = new SentenceBar(*m_workspace);
+    m_chips = new TokenChips(*m_workspace);
+    m_messages = new MessageStrip;
+    for (QWidget* row : {static_cast<QWidget*>(menu), static_cast<QWidget*>(m_sentence), static_cast<QWidget*>(m_chips),
+                         static_cast<QWidget*>(m_messages)})
+        rows->addWidget(row);
+    rows->addSpacing(windowMargin - 2);
+    setMenuWidget(top);
+    m_stage = new StagePanel(*m_workspace);
+    auto* center = new QWidget;
+    auto* around = new QVBoxLayout(center);
+    around->setContentsMargins(0, 0, 0, 4);
+    around->addWidget(m_stage);
+    setCentralWidget(center);
+    m_status = new StatusLine(*m_workspace, *m_survey);
+    setStatusBar(m_status);
+}
+
+// A dock that looks like a card; its heading drags it.
+static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QString& title, QWidget* content,
+                             bool atLeft) {
+    auto* dock = new QDockWidget(title, window);
+    dock->setObjectName(name);
+    const bool hasTabs = qobject_cast<QTabWidget*>(content) != nullptr; // a heading of their own
+    dock->setTitleBarWidget(
+        new CardTitle(*dock, hasTabs ? QString() : title, atLeft ? windowMargin : 0, atLeft ? 0 : windowMargin));
+    auto* frame = new QWidget;
+    auto* around = new QVBoxLayout(frame);
+    around->setContentsMargins(atLeft ? windowMargin : 0, 0, atLeft ? 0 : windowMargin, 4);
+    auto* card = new QFrame;
+    card->setObjectName(QStringLiteral("cardBody"));
+    auto* column = new QVBoxLayout(card);
+    column->setContentsMargins(12, hasTabs ? 0 : 6, 12, 8);
+    if (content->minimumHeight() == 0)
+        content->setMinimumHeight(90); // the window stays whole on a small screen; contents scroll
+    column->addWidget(content, 1);
+    around->addWidget(card);
+    dock->setWidget(frame);
+    dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable |
+                      QDockWidget::DockWidgetFloatable);
+    return dock;
+}
+
+// A page of a tab that may be taller than its dock.
+static QWidget* scrolling(QWidget* page) {
+    auto* area = new QScrollArea;
+    area->setWidget(page);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->viewport()->setAutoFillBackground(false);
+    page->setAutoFillBackground(false);
+    return area;
+}
+
+void MainWindow::createDocks() {
+    auto* heads = new QWidget;
+    auto* column = new QVBoxLayout(heads);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->setSizeConstraint(QLayout::SetMinimumSize); // the heads say how much they need
+    column->addWidget(new SiteSwitch(*m_workspace));
+    column->addWidget(m_heads = new HeadGrid(*m_workspace, *m_survey));
+    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), heads, true);
+    connect(
+        m_heads, &HeadGrid::heightNeeded, this,
+        [this] {
+            if (!m_restored)
+                sizeHeads();
+        },
+        Qt::QueuedConnection);
+    auto* found = new FoundList(*m_workspace, *m_survey);
+    connect(found, &FoundList::kindChosen, m_heads, &HeadGrid::showKind);
+    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"), found, true);
+    auto* inspector = new CellInspector(*m_workspace);
+    connect(inspector, &CellInspector::weightWanted, this, &MainWindow::showWeight);
+    m_inspectorDock =
+        cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"), inspector, false);
+    auto* tabs = new QTabWidget;
+    tabs->setDocumentMode(true);
+    tabs->addTab(m_weights = new WeightEditor(*m_workspace), tr("Weights"));
+    tabs->addTab(scrolling(new RulesPanel(*m_workspace)), tr("Class rules"));
+    tabs->addTab(scrolling(new CostPanel(*m_workspace)), tr("Cost"));
+    auto* nextWord = new NextWordPanel(*m_workspace);
+    const int nextWordTab = tabs->addTab(nextWord, tr("Next word"));
+    tabs->setTabVisible(nextWordTab, false);
+    connect(nextWord, &NextWordPanel::available, tabs,
+            [tabs, nextWordTab](bool predicts) { tabs->setTabVisible(nextWordTab, predicts); });
+    m_editDock = cardDock(this, QStringLiteral("edit"), tr("Change it"), tabs, false);
+    auto* history = new QUndoView(m_workspace->undoStack());
+    history->setEmptyLabel(tr("as it was opened"));
+    history->setAccessibleName(tr("Every change, to go back to"));
+    m_historyDock = cardDock(this, QStringLiteral("history"), tr("Changes"), history, true);
+}
+
+QList<QDockWidget*> MainWindow::docks() const {
+    return {m_headsDock, m_foundDock, m_inspectorDock, m_editDock, m_historyDock};
+}
+
+void MainWindow::arrangeDocks() {
+    for (QDockWidget* dock : docks()) {
+        dock->setFloating(false);
+        removeDockWidget(dock);
+    }
+    addDockWidget(Qt::LeftDockWidgetArea, m_headsDock);
+    addDockWidget(Qt::LeftDockWidgetArea, m_foundDock);
+    addDockWidget(Qt::RightDockWidgetArea, m_inspectorDock);
+    addDockWidget(Qt::RightDockWidgetArea, m_editDock);
+    addDockWidget(Qt::LeftDockWidgetArea, m_historyDock);
+    for (QDockWidget* dock : docks())
+        dock->setVisible(!theme().projector && dock != m_historyDock);
+    // A projector shows the picture alone, from edge to edge but for the margin.
+    centralWidget()->layout()->setContentsMargins(theme().projector ? windowMargin : 0, 0,
+                                                  theme().projector ? windowMargin : 0, 4);
+    sizeDocks();
+}
+
+void MainWindow::sizeDocks() {
+    resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
+    const int room = height() - 150; // below the rows at the top
+    sizeHeads();
+    const int inspector = std::min(room * 52 / 100, 27 * fontMetrics().height()); // the arithmetic of most cells
+    resizeDocks({m_inspectorDock, m_editDock}, {inspector, room - inspector}, Qt::Vertical);
+}
+
+// The heads take what they need, up to two thirds; what was found has the rest.
+void MainWindow::sizeHeads() {
+    const int room = height() - 150;
+    const int around = m_headsDock->titleBarWidget()->sizeHint().height() + m_headsDock->widget()->sizeHint().height() -
+                       std::min(m_heads->sizeHint().height(), m_heads->maximumHeight());
+    const int heads = std::min(around + m_heads->maximumHeight(), room * 2 / 3);
+    resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
+}
+
+} // namespace headscope
