@@ -6,9 +6,9 @@ namespace headscope {
 
 namespace {
 
-// One column of a projection after the edit: the same chain of sums as in the whole product.
-Matrix editedColumn(const AttentionTrace& t, const Matrix& x, const Matrix& w, const Matrix* bias, TensorId id, int row,
-                    int col, float value, int heads) {
+// One column of a projection after the edit, into `out`: the same chain of sums as in the whole product.
+void editedColumn(const AttentionTrace& t, const Matrix& x, const Matrix& w, const Matrix* bias, TensorId id, int row,
+                  int col, float value, int heads, MatrixWindow out) {
     const bool isBias = id.kind == WeightKind::BQ || id.kind == WeightKind::BK || id.kind == WeightKind::BV;
     Matrix column(w.rows(), 1);
     for (int r = 0; r < w.rows(); ++r)
@@ -22,9 +22,9 @@ Matrix editedColumn(const AttentionTrace& t, const Matrix& x, const Matrix& w, c
                 column(r, 0) = 0.0F;
     }
     if (!bias)
-        return t.backend->linear(x, column, nullptr);
+        return t.backend->linearInto(x, column, nullptr, out);
     const Matrix shift(1, 1, isBias ? value : (*bias)(0, col));
-    return t.backend->linear(x, column, &shift);
+    t.backend->linearInto(x, column, &shift, out);
 }
 
 HeadStages byANewTrace(const AttentionTrace& t, TensorId id, int row, int col, float value, HeadIndex head,
@@ -42,7 +42,7 @@ HeadStages headAfterEdit(const AttentionTrace& t, TensorId id, int row, int col,
                          HeadWanted wanted) {
     const ModelConfig& c = t.config();
     const LayerTrace& l = t.layer(id.layer);
-    if (l.meanWeights) // every head shows in every other
+    if (l.meanWeights || !t.backend->columnsStandAlone()) // every head shows in every other
         return byANewTrace(t, id, row, col, value, head, wanted);
     const LayerWeights& w = t.scenario.model->layer(id.layer);
     HeadInputs in = headInputs(t.scenario, t.mask, l, id.layer, head);
@@ -54,9 +54,8 @@ HeadStages headAfterEdit(const AttentionTrace& t, TensorId id, int row, int col,
         if (inBand < 0 || inBand >= width)
             return; // of another head
         band = copy(headBand(*projection, bandHead, width));
-        const Matrix column = editedColumn(t, input, *weights, bias.get(), id, row, col, value, heads);
-        for (int i = 0; i < band.rows(); ++i)
-            band(i, inBand) = column(i, 0);
+        editedColumn(t, input, *weights, bias.get(), id, row, col, value, heads,
+                     MatrixWindow(band).colRange(inBand, inBand + 1));
         if (turns && c.position == Position::Rope)
             band = rotated(band, c);
         view = band;

@@ -124,7 +124,8 @@ KeyMask resolveMask(const Mask& mask, ModelMask model, int n, int m) {
         }
     }
     for (KeyMask::Range& open : out.open)
-        open.end = std::max(open.end, open.begin);
+        if (open.begin >= open.end)
+            open = {0, 0}; // a window may have begun behind the last key
     return out;
 }
 

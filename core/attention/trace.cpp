@@ -96,14 +96,39 @@ struct Earlier {
     const LayerWeights& weights;
 };
 
+// A projection of the same x, as it was.
+struct EarlierProjection {
+    SharedMatrix projection, w, b;
+};
+
+bool sameBits(std::span<const float> a, std::span<const float> b) {
+    return std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
 bool sameBits(const SharedMatrix& a, const SharedMatrix& b, int head, int width) {
     if (a == b)
         return true;
     const MatrixView x = headBand(*a, head, width), y = headBand(*b, head, width);
     for (int r = 0; r < x.rows; ++r)
-        if (std::memcmp(x.row(r).data(), y.row(r).data(), x.row(r).size_bytes()) != 0)
+        if (!sameBits(x.row(r), y.row(r)))
             return false;
     return true;
+}
+
+// The columns in which two matrices of equal shape differ.
+std::vector<int> changedColumns(const Matrix& a, const Matrix& b) {
+    std::vector<bool> changed(static_cast<std::size_t>(a.cols()));
+    for (int r = 0; r < a.rows(); ++r) {
+        if (sameBits(a.row(r), b.row(r)))
+            continue;
+        for (std::size_t c = 0; c < changed.size(); ++c)
+            changed[c] = changed[c] || !sameBits(a.row(r).subspan(c, 1), b.row(r).subspan(c, 1));
+    }
+    std::vector<int> columns;
+    for (int c = 0; c < a.cols(); ++c)
+        if (changed[static_cast<std::size_t>(c)])
+            columns.push_back(c);
+    return columns;
 }
 
 class Tracer {
@@ -127,15 +152,24 @@ public:
         t.y = y ? std::move(y) : t.x;
         const LayerWeights* was = earlier ? &earlier->weights : nullptr;
         const bool sameX = old && old->x == t.x, sameY = old && old->y == t.y;
-        const bool sameQ = sameX && was->wQ == w.wQ && was->bQ == w.bQ,
-                   sameK = sameY && was->wK == w.wK && was->bK == w.bK,
-                   sameV = sameY && was->wV == w.wV && was->bV == w.bV;
-        t.projectionQ = sameQ ? old->projectionQ : project(*t.x, w.wQ, w.bQ, c.heads);
-        t.projectionK = sameK ? old->projectionK : project(*t.y, w.wK, w.bK, c.kvHeads);
-        t.projectionV = sameV ? old->projectionV : project(*t.y, w.wV, w.bV, c.kvHeads);
+        const auto from = [&](bool sameInput, SharedMatrix LayerTrace::*projection, SharedMatrix LayerWeights::*weight,
+                              SharedMatrix LayerWeights::*bias) -> std::optional<EarlierProjection> {
+            if (!sameInput)
+                return {};
+            return EarlierProjection{old->*projection, was->*weight, was->*bias};
+        };
+        using T = LayerTrace;
+        using W = LayerWeights;
+        t.projectionQ = project(*t.x, w.wQ, w.bQ, c.heads, from(sameX, &T::projectionQ, &W::wQ, &W::bQ));
+        t.projectionK = project(*t.y, w.wK, w.bK, c.kvHeads, from(sameY, &T::projectionK, &W::wK, &W::bK));
+        t.projectionV = project(*t.y, w.wV, w.bV, c.kvHeads, from(sameY, &T::projectionV, &W::wV, &W::bV));
         const bool rope = c.position == Position::Rope;
-        t.q = !rope ? t.projectionQ : sameQ ? old->q : share(rotated(*t.projectionQ, c));
-        t.k = !rope ? t.projectionK : sameK ? old->k : share(rotated(*t.projectionK, c));
+        t.q = !rope                                      ? t.projectionQ
+              : old && old->projectionQ == t.projectionQ ? old->q
+                                                         : share(rotated(*t.projectionQ, c));
+        t.k = !rope                                      ? t.projectionK
+              : old && old->projectionK == t.projectionK ? old->k
+                                                         : share(rotated(*t.projectionK, c));
         t.v = t.projectionV;
         for (int i = 0; i < t.x->rows(); ++i)
             t.emptyRows.push_back(isEmptyRow(i));
@@ -181,12 +215,37 @@ private:
         return share(sum(*attended, mlp(normed(input, b.norm2))));
     }
 
-    SharedMatrix project(const Matrix& x, const SharedMatrix& w, const SharedMatrix& b, int heads) const {
+    SharedMatrix project(const Matrix& x, const SharedMatrix& w, const SharedMatrix& b, int heads,
+                         const std::optional<EarlierProjection>& earlier) const {
+        if (earlier && earlier->w == w && earlier->b == b)
+            return earlier->projection;
         if (m_stop.stop_requested())
             throw Cancelled();
         if (has(m_scenario.rules, Rule::SplitInput))
             return share(m_backend.linear(x, blockDiagonal(*w, heads), b.get()));
+        if (earlier)
+            if (SharedMatrix changed = projectChanges(x, *w, b, *earlier))
+                return changed;
         return share(m_backend.linear(x, w, b.get()));
+    }
+
+    // The earlier projection with the columns whose weights or bias have changed; null where they are too many to pay.
+    SharedMatrix projectChanges(const Matrix& x, const Matrix& w, const SharedMatrix& b,
+                                const EarlierProjection& earlier) const {
+        if (!m_backend.columnsStandAlone() || !b != !earlier.b)
+            return nullptr;
+        std::vector<int> columns = changedColumns(w, *earlier.w);
+        if (b && b != earlier.b)
+            std::ranges::copy(changedColumns(*b, *earlier.b), std::back_inserter(columns));
+        if (static_cast<int>(columns.size()) > w.cols() / 16)
+            return nullptr;
+        Matrix out = *earlier.projection;
+        for (const int c : columns) {
+            const Matrix bias(1, 1, b ? (*b)(0, c) : 0.0F);
+            m_backend.linearInto(x, MatrixView(w).colRange(c, c + 1), b ? &bias : nullptr,
+                                 MatrixWindow(out).colRange(c, c + 1));
+        }
+        return share(std::move(out));
     }
 
     bool isEmptyRow(int i) const {

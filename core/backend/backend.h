@@ -20,7 +20,7 @@ namespace headscope {
 // A mask for n queries and m keys, as row ranges (linear in n) and, where needed, a dense part.
 struct KeyMask {
     struct Range {
-        int begin = 0, end = 0; // keys outside are closed
+        int begin = 0, end = 0; // 0 <= begin <= end <= m; keys outside are closed
     };
     std::vector<Range> open; // one per query
     SharedMatrix additive;   // (n, m) or null: added to the scaled scores; -inf closes the cell
@@ -96,6 +96,9 @@ public:
     // x w + b: (n, a) (a, b) -> (n, b), into `out`, which overlaps no operand. bias is (1, b) or null.
     virtual void linearInto(MatrixView x, const Weights& w, const Matrix* bias, MatrixWindow out) const = 0;
     Matrix linear(MatrixView x, const Weights& w, const Matrix* bias) const;
+
+    // Whether a column of x w + b computed alone has the bits that it has in the whole product.
+    virtual bool columnsStandAlone() const { return true; }
 
     // Rows [begin, end) of one head. A fully masked row has weights of 0. With softmaxOverQueries the range is all
     // rows.

@@ -60,7 +60,7 @@ struct PackedKeys {
                 static_cast<std::size_t>(panelsOf(v.cols)) * static_cast<std::size_t>(v.rows));
     }
     bool isOf(const HeadProblem& p) const { return p.k.data == k.data && p.v.data == v.data; }
-    int pieces() const { return panelsOf(k.rows) + panelsOf(v.cols); }
+    int pieces(bool withValues) const { return panelsOf(k.rows) + (withValues ? panelsOf(v.cols) : 0); }
     void pack(int piece) const {
         const int keyPanels = panelsOf(k.rows);
         if (piece < keyPanels)
@@ -207,22 +207,16 @@ public:
     }
 
 private:
-    // A single column, as one weight that was edited asks for: the columns of x^T times one row, the same sums.
+    // A single column, as one weight that was edited asks for.
     static void columnInto(MatrixView x, MatrixView column, const Matrix* bias, MatrixWindow out) {
-        const int k = x.cols;
-        float* row = scratch(ScratchSlot::PackedWeights, static_cast<std::size_t>(k) * (panelWidth + 1));
-        float* panel = row + k;
-        for (int i = 0; i < k; ++i)
-            row[i] = column(i, 0);
-        std::array<float, panelWidth> shift{}, sums{};
-        shift.fill(bias ? (*bias)(0, 0) : 0.0F);
-        for (int begin = 0; begin < x.rows; begin += panelWidth) {
-            const int count = std::min(panelWidth, x.rows - begin);
-            kernels().packTransposed(x.data, x.stride, k, x.rows, begin / panelWidth, panel);
-            kernels().linearPanel(row, k, 1, k, panel, shift.data(), sums.data(), panelWidth, panelWidth);
-            for (int i = 0; i < count; ++i)
-                out.row(begin + i)[0] = sums[static_cast<std::size_t>(i)];
-        }
+        const std::size_t k = static_cast<std::size_t>(x.cols);
+        float* const values = scratch(ScratchSlot::PackedWeights, k + static_cast<std::size_t>(x.rows));
+        float* const sums = values + k;
+        for (int i = 0; i < x.cols; ++i)
+            values[i] = column(i, 0);
+        kernels().linearColumn(x.data, x.stride, x.rows, x.cols, values, bias ? (*bias)(0, 0) : 0.0F, sums);
+        for (int i = 0; i < x.rows; ++i)
+            out.row(i)[0] = sums[i];
     }
 
     // Rows [begin, end) of each head; end -1: all its rows. Windows begin with row `begin`.
@@ -250,6 +244,7 @@ private:
             std::size_t of = 0;
             int index = 0;
         };
+        const bool needsValues = std::ranges::any_of(targets, [](const HeadTarget& t) { return bool(t.output); });
         std::vector<Piece> packing;
         for (std::size_t i = 0; i < packed.size(); ++i) {
             PackedKeys& k = packed[i];
@@ -257,7 +252,7 @@ private:
             k.values =
                 place + static_cast<std::size_t>(panelsOf(k.k.rows)) * panelWidth * static_cast<std::size_t>(k.k.cols);
             place += PackedKeys::floats(k.k, k.v);
-            for (int piece = 0; piece < k.pieces(); ++piece)
+            for (int piece = 0; piece < k.pieces(needsValues); ++piece)
                 packing.push_back({i, piece});
         }
         const bool shared = work > worthSharing;

@@ -381,6 +381,10 @@ TEST_P(Backends, ALinearLayerAgreesAndIsTheSameWhoeverAsksForIt) {
         const int half = width / 2;
         EXPECT_EQ(backend->linear(x, MatrixView(*w).colRange(half, width), nullptr),
                   copy(MatrixView(backend->linear(x, w, nullptr)).colRange(half, width)));
+        const Matrix ownBias(1, 1, bias(0, half));
+        EXPECT_EQ(backend->linear(x, MatrixView(*w).colRange(half, half + 1), &ownBias),
+                  copy(MatrixView(whole).colRange(half, half + 1)))
+            << "one column alone";
     }
 }
 

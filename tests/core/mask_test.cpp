@@ -18,6 +18,8 @@ void expectOpenWhere(const std::string& text, const std::function<bool(int i, in
         const KeyMask mask = resolveMask(parseMask(text), ModelMask{.causal = modelIsCausal}, n, m);
         ASSERT_EQ(mask.open.size(), static_cast<std::size_t>(n));
         for (int i = 0; i < n; ++i) {
+            const KeyMask::Range range = mask.open[static_cast<std::size_t>(i)];
+            EXPECT_TRUE(range.begin >= 0 && range.begin <= range.end && range.end <= m) << text << " row " << i;
             for (int j = 0; j < m; ++j) {
                 EXPECT_EQ(mask.isOpen(i, j), isOpen(i, j, m))
                     << text << " " << n << " x " << m << " [" << i << ", " << j << "]";

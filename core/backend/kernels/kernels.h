@@ -63,6 +63,9 @@ struct Kernels {
     // (rows, k) times one panel plus bias (null or `cols` values) into (rows, cols); cols <= 32, rows <= rowsPerLinear.
     void (*linearPanel)(const float* x, std::ptrdiff_t xStride, int rows, int k, const float* panel, const float* bias,
                         float* out, std::ptrdiff_t outStride, int cols);
+    // (rows, k) times one column of k values plus a bias into `rows` values: bit for bit a column of linearPanel's.
+    void (*linearColumn)(const float* x, std::ptrdiff_t xStride, int rows, int k, const float* column, float bias,
+                         float* out);
     void (*attendRows)(const AttendRows& block);
     void (*apply)(Pointwise function, float* values, std::size_t count);
     // Of row i of the weights, m values; keys outside [begin, end), or with -inf in `additive`, are closed.

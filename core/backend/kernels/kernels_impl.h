@@ -34,25 +34,35 @@ INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, i
     }
 }
 
+// Rows of A (Rows, k) times `cols` columns of a panel: those of A stay in the first cache from one to the next.
 template<int Rows, class Put>
-INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b, int k, const Put& put) {
-    Vec sums[Rows][2] = {};
-    multiplyAdd<Rows>(a + row * stride, stride, b, k, sums);
-    UNROLL
-    for (int r = 0; r < Rows; ++r)
-        put(row + r, sums[r][0], sums[r][1]);
+INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k, const Put& put) {
+    for (int c = 0; c < cols; c += tileColumns) {
+        Vec sums[Rows][2] = {};
+        multiplyAdd<Rows>(a + row * stride, stride, b + c, k, sums);
+        UNROLL
+        for (int r = 0; r < Rows; ++r)
+            put(row + r, c, sums[r][0], sums[r][1]);
+    }
 }
 
-// A (rows, k) times k rows of a panel, tileColumns wide: put(row, left, right) for every row, in tiles of equal height.
+// A (rows, k) times k rows of a panel, `cols` columns of it: put(row, column, left, right) for every row and every
+// tileColumns columns, in tiles of equal height.
 template<class Put>
-INLINE void product(int rows, const float* a, std::ptrdiff_t stride, const float* b, int k, const Put& put) {
+INLINE void product(int rows, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k, const Put& put) {
     const int tiles = (rows + mostRows - 1) / mostRows;
-    for (int i = 0, row = 0; i < tiles; ++i) {
+    // With many tiles the panel's next rows are fetched meanwhile: so much later, nobody but us knows they come.
+    constexpr int line = 16;
+    const float* ahead = b + k * panelWidth;
+    const int share = tiles < 8 ? 0 : (k * panelWidth / line + tiles - 1) / tiles * line;
+    for (int i = 0, row = 0; i < tiles; ++i, ahead += share) {
+        for (int l = 0; l < share; l += line)
+            __builtin_prefetch(ahead + l);
         const int height = (rows - row + (tiles - i) - 1) / (tiles - i);
         switch (height) {
 #define HEADSCOPE_TILE(Rows)                                                                                           \
     case Rows:                                                                                                         \
-        tile<Rows>(row, a, stride, b, k, put);                                                                         \
+        tile<Rows>(row, a, stride, b, cols, k, put);                                                                   \
         break;
             HEADSCOPE_TILE(1)
             HEADSCOPE_TILE(2)
@@ -131,24 +141,77 @@ static void packTransposed(const float* w, std::ptrdiff_t stride, int k, int n, 
 
 static void linearPanel(const float* x, std::ptrdiff_t xStride, int rows, int k, const float* panel, const float* bias,
                         float* out, std::ptrdiff_t outStride, int cols) {
-    float narrow[rowsPerLinear * panelWidth]; // where a whole panel does not fit
-    float* to = cols == panelWidth ? out : narrow;
-    const std::ptrdiff_t stride = cols == panelWidth ? outStride : panelWidth;
+    // Summed here and written once: rows of `out` are often a power of two apart and meet in the same lines of the
+    // cache.
+    float sums[rowsPerLinear * panelWidth];
     float b[panelWidth] = {};
     for (int c = 0; bias && c < cols; ++c)
         b[c] = bias[c];
     forEachKBlock(k, [&](int begin, int end) {
-        for (int c = 0; c < panelWidth; c += tileColumns)
-            product(rows, x + begin, xStride, panel + begin * panelWidth + c, end - begin,
-                    [&](int r, Vec left, Vec right) {
-                        float* place = to + r * stride + c;
-                        store(place, left + (begin == 0 ? load(b + c) : load(place)));
-                        store(place + lanes, right + (begin == 0 ? load(b + c + lanes) : load(place + lanes)));
-                    });
+        product(rows, x + begin, xStride, panel + begin * panelWidth, panelWidth, end - begin,
+                [&](int r, int c, Vec left, Vec right) {
+                    float* place = sums + r * panelWidth + c;
+                    store(place, left + (begin == 0 ? load(b + c) : load(place)));
+                    store(place + lanes, right + (begin == 0 ? load(b + c + lanes) : load(place + lanes)));
+                });
     });
-    for (int r = 0; to == narrow && r < rows; ++r)
+    for (int r = 0; r < rows; ++r) {
+        const float* from = sums + r * panelWidth;
+        float* to = out + r * outStride;
+        if (cols == panelWidth) {
+            UNROLL
+            for (int c = 0; c < panelWidth; c += lanes)
+                store(to + c, load(from + c));
+            continue;
+        }
         for (int c = 0; c < cols; ++c)
-            out[r * outStride + c] = narrow[r * panelWidth + c];
+            to[c] = from[c];
+    }
+}
+
+// 2 * lanes rows (beyond `rows`, the last one again) times one column. A vector holds one k of many rows, so that every
+// row is summed in linearPanel's order: x is turned in registers.
+static void columnTile(const float* x, std::ptrdiff_t xStride, int rows, int k, const float* column, float bias,
+                       float* out) {
+    constexpr int groups = 2; // their chains of additions run side by side
+    const float* from[groups * lanes];
+    for (int r = 0; r < groups * lanes; ++r)
+        from[r] = x + least(r, rows - 1) * xStride;
+    Vec totals[groups] = {all(bias), all(bias)};
+    forEachKBlock(k, [&](int begin, int end) {
+        Vec sums[groups] = {};
+        int i = begin;
+#if !defined(__clang__)
+        for (; i + lanes <= end; i += lanes)
+            for (int g = 0; g < groups; ++g) {
+                Vec turned[lanes];
+                UNROLL
+                for (int l = 0; l < lanes; ++l)
+                    turned[l] = load(from[g * lanes + l] + i);
+                transpose(turned);
+                UNROLL
+                for (int l = 0; l < lanes; ++l)
+                    sums[g] += turned[l] * all(column[i + l]);
+            }
+#endif
+        for (; i < end; ++i)
+            for (int g = 0; g < groups; ++g) {
+                Vec values;
+                for (int l = 0; l < lanes; ++l)
+                    values[l] = from[g * lanes + l][i];
+                sums[g] += values * all(column[i]);
+            }
+        for (int g = 0; g < groups; ++g)
+            totals[g] = sums[g] + totals[g];
+    });
+    for (int g = 0; g < groups; ++g)
+        storeSome(out + g * lanes, totals[g], least(lanes, rows - g * lanes));
+}
+
+static void linearColumn(const float* x, std::ptrdiff_t xStride, int rows, int k, const float* column, float bias,
+                         float* out) {
+    for (int row = 0; row < rows; row += 2 * lanes)
+        columnTile(x + row * xStride, xStride, least(2 * lanes, rows - row), k, column, bias, out + row);
 }
 
 // A row of a result: `count` values of `from` inside [begin, end), `outside` elsewhere. begin and end are multiples of
@@ -217,7 +280,7 @@ struct Range {
 INLINE Range openRange(const AttendRows& p, int r, int low, int high) {
     if (p.maskAfterSoftmax)
         return {low, least(high, p.m)};
-    const int begin = most(low, p.open[r].begin);
+    const int begin = least(most(low, p.open[r].begin), high);
     return {begin, most(begin, least(high, p.open[r].end))};
 }
 INLINE bool isClosed(const AttendRows& p, int r, int j) {
@@ -308,14 +371,24 @@ INLINE float softmaxRow(const AttendRows& p, int r, float* row, int low, int hig
     const double perUnit = static_cast<double>(log2e) / p.temperature;
     const Vec factor = all(perUnit < 1e38 ? static_cast<float>(perUnit) : 1e38F), shift = all(largest);
     Vec sum{}, sum2{};
-    for (int j = from; j < to; j += tileColumns) {
-        const Vec left = powerOfTwo((load(row + j) - shift) * factor);
-        const Vec right = powerOfTwo((load(row + j + lanes) - shift) * factor);
-        store(row + j, left);
-        store(row + j + lanes, right);
-        sum += left;
-        sum2 += right;
-    }
+    const auto exponentials = [&]<int Count>(int j, Vec(&t)[Count]) {
+        UNROLL
+        for (int i = 0; i < Count; ++i)
+            t[i] = (load(row + j + i * lanes) - shift) * factor;
+        powersOfTwo(t);
+        UNROLL
+        for (int i = 0; i < Count; i += 2) {
+            store(row + j + i * lanes, t[i]);
+            store(row + j + (i + 1) * lanes, t[i + 1]);
+            sum += t[i];
+            sum2 += t[i + 1];
+        }
+    };
+    int j = from;
+    for (Vec t[4]; j + 2 * tileColumns <= to; j += 2 * tileColumns)
+        exponentials(j, t);
+    for (Vec t[2]; j < to; j += tileColumns)
+        exponentials(j, t);
     return 1.0F / sumOf(sum + sum2);
 }
 
@@ -337,19 +410,19 @@ static void attendRows(const AttendRows& p) {
     high = (high + panelWidth - 1) / panelWidth * panelWidth;
 
     for (int j = low; j < high; j += panelWidth)
-        for (int c = 0; c < panelWidth && j + c < p.m; c += tileColumns) // prepareRow closes what is left out
-            forEachKBlock(p.dK, [&](int begin, int end) {
-                const float* panel = p.keys + (static_cast<std::ptrdiff_t>(j) * p.dK + begin * panelWidth + c);
-                product(p.rows, p.q + begin, p.qStride, panel, end - begin, [&](int r, Vec left, Vec right) {
-                    float* place = p.tile + r * p.tileStride + j + c;
-                    if (begin > 0) {
-                        left += load(place);
-                        right += load(place + lanes);
-                    }
-                    store(place, left);
-                    store(place + lanes, right);
-                });
+        forEachKBlock(p.dK, [&](int begin, int end) {
+            const float* panel = p.keys + (static_cast<std::ptrdiff_t>(j) * p.dK + begin * panelWidth);
+            const int cols = least(panelWidth, p.m - j); // prepareRow closes what is left out
+            product(p.rows, p.q + begin, p.qStride, panel, cols, end - begin, [&](int r, int c, Vec left, Vec right) {
+                float* place = p.tile + r * p.tileStride + j + c;
+                if (begin > 0) {
+                    left += load(place);
+                    right += load(place + lanes);
+                }
+                store(place, left);
+                store(place + lanes, right);
             });
+        });
 
     float inverse[rowsPerTile];
     const bool softmax = p.weights || p.output;
@@ -374,7 +447,7 @@ static void attendRows(const AttendRows& p) {
             for (int j = low / kBlock * kBlock; j < least(high, p.m); j += kBlock) {
                 const int begin = most(j, low), end = least(j + kBlock, least(high, p.m));
                 product(p.rows, p.tile + begin, p.tileStride, panel + static_cast<std::ptrdiff_t>(begin) * panelWidth,
-                        end - begin, [&](int r, Vec left, Vec right) {
+                        tileColumns, end - begin, [&](int r, int, Vec left, Vec right) {
                             float* place = sums + r * tileColumns;
                             store(place, load(place) + left);
                             store(place + lanes, load(place + lanes) + right);
@@ -513,7 +586,7 @@ static double multiplyAdds(long rounds, float* sink) {
 }
 
 extern const Kernels table;
-const Kernels table{HEADSCOPE_LEVEL_NAME, packPanel, packTransposed, linearPanel, attendRows, apply, rowSums, poolRow,
-                    multiplyAdds};
+const Kernels table{HEADSCOPE_LEVEL_NAME, packPanel, packTransposed, linearPanel, linearColumn,
+                    attendRows,           apply,     rowSums,        poolRow,     multiplyAdds};
 
 } // namespace headscope::HEADSCOPE_LEVEL

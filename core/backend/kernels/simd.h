@@ -122,35 +122,54 @@ INLINE float sumOf(Vec v) {
         return v[0];
 }
 
-// 2^t to about 1 ulp; 0 far below 2^-126. t is at most 126. A polynomial on the fraction (own least-squares fit at
-// Chebyshev points, off by 2e-9), times the power of two of the rest.
-INLINE Vec powerOfTwo(Vec t) {
+// 2^t to about 1 ulp; less than 2^-126 is rounded towards 0. t is at most 126. A polynomial on the fraction (own
+// least-squares fit at Chebyshev points, off by 2e-9), times the power of two of the rest. Several vectors at once,
+// step by step: each waits for its last step while the others have theirs.
+template<int Count>
+INLINE void powersOfTwo(Vec (&t)[Count]) {
+    Vec p[Count];
 #if defined(__AVX512F__)
-    const Vec clamped = larger(t, all(-160.0F));
-    const __m512 whole = _mm512_roundscale_ps(reinterpret_cast<__m512>(clamped), 0);
-    const Vec r = clamped - reinterpret_cast<Vec>(whole); // -0.5 .. 0.5
+    __m512 whole[Count];
+    UNROLL
+    for (int i = 0; i < Count; ++i) {
+        t[i] = larger(t[i], all(-160.0F));
+        whole[i] = _mm512_roundscale_ps(reinterpret_cast<__m512>(t[i]), 0);
+        t[i] -= reinterpret_cast<Vec>(whole[i]); // -0.5 .. 0.5
+    }
 #else
-    const Vec magic = all(12582912.0F); // 1.5 * 2^23: adding it rounds to the nearest integer, into the low bits
-    const Vec clamped = larger(t, all(-126.0F));
-    const Vec shifted = clamped + magic;
-    const Vec r = clamped - (shifted - magic);
+    Vec whole[Count]; // in the low bits: adding 1.5 * 2^23 rounds to the nearest integer
+    UNROLL
+    for (int i = 0; i < Count; ++i) {
+        t[i] = larger(t[i], all(-127.0F)); // which becomes 0 below
+        whole[i] = t[i] + 12582912.0F;
+        t[i] -= whole[i] - 12582912.0F;
+    }
 #endif
-    Vec p = all(1.53533617e-04F);
-    p = p * r + 1.33988739e-03F;
-    p = p * r + 9.61843785e-03F;
-    p = p * r + 5.55033236e-02F;
-    p = p * r + 2.40226477e-01F;
-    p = p * r + 6.93147182e-01F;
-    p = p * r + 1.0F;
+    constexpr float polynomial[] = {
+        1.53533617e-04F, 1.33988739e-03F, 9.61843785e-03F, 5.55033236e-02F, 2.40226477e-01F, 6.93147182e-01F, 1.0F};
+    UNROLL
+    for (int i = 0; i < Count; ++i)
+        p[i] = all(polynomial[0]);
+    UNROLL
+    for (int term = 1; term < 7; ++term) {
+        UNROLL
+        for (int i = 0; i < Count; ++i)
+            p[i] = p[i] * t[i] + polynomial[term];
+    }
+    UNROLL
+    for (int i = 0; i < Count; ++i) {
 #if defined(__AVX512F__)
-    return reinterpret_cast<Vec>(_mm512_scalef_ps(reinterpret_cast<__m512>(p), whole));
+        t[i] = reinterpret_cast<Vec>(_mm512_scalef_ps(reinterpret_cast<__m512>(p[i]), whole[i]));
 #else
-    return fromBits((bits(p) + (bits(shifted) << 23)) & (t >= -126.0F)); // the exponent is added to the bits
+        t[i] = fromBits(bits(p[i]) + (bits(whole[i]) << 23)); // added to the exponent
 #endif
+    }
 }
 constexpr float log2e = 1.44269504F;
 INLINE Vec exponential(Vec x) { // x at most 87
-    return powerOfTwo(x * log2e);
+    Vec t[1] = {x * log2e};
+    powersOfTwo(t);
+    return t[0];
 }
 INLINE Vec hyperbolicTangent(Vec x) {
     const Vec size = magnitude(x);

@@ -71,6 +71,8 @@ public:
         cpu().linearInto(x, w, bias, out);
     }
 
+    bool columnsStandAlone() const override { return !usesClblast(); } // the library chooses by size
+
     HeadRows attend(const HeadProblem& p, int begin, int end, HeadWanted wanted) const override {
         HeadRows out;
         const auto tryDevice = [&] {
