@@ -242,11 +242,13 @@ private:
         const double angle = m_row * frequency;
         const Matrix& p = *projected(from);
         m_out.leftName = std::string(stageInfo(from).symbol) + " of " + rowToken();
-        m_out.rightName = "turn by " + shortNumber(angle) + " rad";
-        addTerm(dimension(pair) + (isFirst ? " · cos" : " · sin"), pair, p(m_row, band + pair),
-                isFirst ? std::cos(angle) : std::sin(angle), cellOf(from, m_row, band + pair));
+        m_out.rightName = "turn by " + shortNumber(angle) + " rad" +
+                          (m_config.ropeMagnitude == 1.0 ? "" : ", times " + shortNumber(m_config.ropeMagnitude));
+        const double cosine = m_config.ropeMagnitude * std::cos(angle), sine = m_config.ropeMagnitude * std::sin(angle);
+        addTerm(dimension(pair) + (isFirst ? " · cos" : " · sin"), pair, p(m_row, band + pair), isFirst ? cosine : sine,
+                cellOf(from, m_row, band + pair));
         addTerm(dimension(second) + (isFirst ? " · −sin" : " · cos"), second, p(m_row, band + second),
-                isFirst ? -std::sin(angle) : std::cos(angle), cellOf(from, m_row, band + second));
+                isFirst ? -sine : cosine, cellOf(from, m_row, band + second));
         m_out.value = (*(isQ ? m_computed.q : m_computed.k))(m_row, band + m_col);
     }
 

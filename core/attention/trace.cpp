@@ -16,7 +16,7 @@
 namespace headscope {
 
 // Rotary positions (Su et al. 2021) on half-split pairs: in every head the columns c and c + dims/2 of the first `dims`
-// turn by position * theta^(-2c/dims).
+// turn by position * theta^(-2c/dims), and YaRN makes them longer.
 Matrix rotated(const Matrix& all, const ModelConfig& config) {
     Matrix out = all;
     const int dims = config.ropeDims > 0 ? config.ropeDims : config.dK, half = dims / 2;
@@ -24,7 +24,8 @@ Matrix rotated(const Matrix& all, const ModelConfig& config) {
         const double frequency = config.ropeFrequencies.empty() ? std::pow(config.ropeTheta, -2.0 * c / dims)
                                                                 : config.ropeFrequencies[static_cast<std::size_t>(c)];
         for (int i = 0; i < out.rows(); ++i) {
-            const double cosine = std::cos(i * frequency), sine = std::sin(i * frequency);
+            const double cosine = config.ropeMagnitude * std::cos(i * frequency),
+                         sine = config.ropeMagnitude * std::sin(i * frequency);
             for (int band = 0; band < out.cols(); band += config.dK) {
                 const double a = all(i, band + c), b = all(i, band + c + half);
                 out(i, band + c) = static_cast<float>(a * cosine - b * sine);

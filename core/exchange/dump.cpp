@@ -26,8 +26,7 @@ SharedMatrix appliedTensor(const Scenario& s, TensorId id) {
 class Dumper {
 public:
     Dumper(const AttentionTrace& trace, const DumpOptions& options)
-        : m_trace(trace), m_options(options), m_config(trace.config()), m_layers(options.layers),
-          m_heads(options.heads) {
+        : m_trace(trace), m_options(options), m_config(trace.config()), m_layers(options.layers) {
         if (m_config.site)
             for (const Site site : allSites)
                 m_sites.push_back(atSite(trace, site));
@@ -35,9 +34,6 @@ public:
             for (const AttentionTrace* site : sites())
                 for (int l = static_cast<int>(m_layers.size()); l < site->config().layers; ++l)
                     m_layers.emplace_back(l);
-        if (m_heads.empty())
-            for (int h = 0; h < m_config.heads; ++h)
-                m_heads.emplace_back(h);
     }
 
     std::vector<NamedArray> arrays() {
@@ -67,6 +63,15 @@ private:
             all.push_back(site.get());
         return all.empty() ? std::vector{&m_trace} : all;
     }
+    // The chosen heads that a site has; sites may differ in how many there are.
+    std::vector<HeadIndex> headsOf(const ModelConfig& config) const {
+        std::vector<HeadIndex> heads = m_options.heads;
+        if (heads.empty())
+            for (int h = 0; h < config.heads; ++h)
+                heads.emplace_back(h);
+        std::erase_if(heads, [&](HeadIndex h) { return h.value >= config.heads; });
+        return heads;
+    }
     static std::string prefixOf(const ModelConfig& config, LayerIndex l) {
         const std::string side = !config.site ? "" : *config.site == Site::EncoderSelf ? "encoder." : "decoder.";
         return side + "layers." + std::to_string(l.value) + (config.cross ? ".cross." : ".self.");
@@ -88,7 +93,7 @@ private:
                 const Scenario& scenario = site->scenario;
                 const StageShape shape = stageShape(site->config(), s, scenario.queries(), scenario.keys());
                 const bool isCut = stageInfo(s).scope == StageScope::QueryHead;
-                const double count = isCut ? static_cast<double>(m_heads.size()) : shape.count;
+                const double count = isCut ? static_cast<double>(headsOf(site->config()).size()) : shape.count;
                 const double copies =
                     m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
                 bytes += static_cast<double>(m_layers.size()) * count * shape.rows * shape.cols * 4 * copies;
@@ -117,6 +122,7 @@ private:
             return;
         const std::string prefix = before + prefixOf(config, l);
         const int queries = trace.scenario.queries(), keys = trace.scenario.keys();
+        const std::vector<HeadIndex> heads = headsOf(config);
         std::vector<Stage> stages = m_stages;
         std::erase_if(stages, [&](Stage s) { return !stageAvailable(trace, s); });
         if (onlyTokenByToken)
@@ -129,7 +135,7 @@ private:
                                 has(Stage::HeadOutput)};
         std::map<Stage, std::vector<float>> derived;
         if (isComputed && (wanted.scores || wanted.scaled || wanted.masked || wanted.weights || wanted.output))
-            for (const HeadIndex h : m_heads) {
+            for (const HeadIndex h : heads) {
                 const HeadStages head = headStages(trace, l, h, wanted);
                 append(derived[Stage::Scores], head.scores);
                 append(derived[Stage::Scaled], head.scaled);
@@ -155,11 +161,11 @@ private:
                 for (int g = 0; g < shape.count; ++g) // through the first query head of each group
                     append(data, *stageMatrix(trace, l, HeadIndex{g * (config.heads / config.kvHeads)}, s));
             } else {
-                count = static_cast<std::int64_t>(m_heads.size());
+                count = static_cast<std::int64_t>(heads.size());
                 if (auto node = derived.extract(s))
                     data = std::move(node.mapped());
                 else
-                    for (const HeadIndex h : m_heads)
+                    for (const HeadIndex h : heads)
                         append(data, *stageMatrix(trace, l, h, s));
             }
             add(name, {count, shape.rows, shape.cols}, std::move(data));
@@ -179,7 +185,7 @@ private:
 
     // As it is in its file, in its type.
     void addCaptured(const std::string& name, const CapturedArray& array, StageScope scope, const StageShape& shape) {
-        std::vector<HeadIndex> chosen = m_heads;
+        std::vector<HeadIndex> chosen = headsOf(m_config);
         if (scope != StageScope::QueryHead) {
             chosen.clear();
             for (int i = 0; i < shape.count; ++i)
@@ -269,7 +275,6 @@ private:
     const DumpOptions& m_options;
     const ModelConfig& m_config;
     std::vector<LayerIndex> m_layers;
-    std::vector<HeadIndex> m_heads;
     std::vector<Stage> m_stages;
     std::vector<SharedTrace> m_sites; // of an encoder-decoder
     std::vector<NamedArray> m_out;

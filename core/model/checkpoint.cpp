@@ -33,7 +33,7 @@ const std::vector<ConfigKey>& configKeys() {
                                              {"norm_epsilon", {"layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps"}},
                                              {"positions", {"max_position_embeddings", "n_positions"}},
                                              {"rope_theta", {"rope_theta", "rotary_emb_base"}},
-                                             {"rope_share", {"rotary_pct"}},
+                                             {"rope_share", {"rotary_pct", "partial_rotary_factor"}},
                                              {"sliding_window", {"sliding_window"}},
                                              {"use_sliding_window", {"use_sliding_window"}},
                                              {"pad_id", {"pad_token_id"}},
@@ -42,34 +42,13 @@ const std::vector<ConfigKey>& configKeys() {
                                              {"relative_distance", {"relative_attention_max_distance"}},
                                              {"scale_embedding", {"scale_embedding"}},
                                              {"tied", {"tie_word_embeddings"}},
+                                             {"scale_output", {"scale_decoder_outputs"}},
                                              {"target_start", {"decoder_start_token_id"}},
                                              {"target_first", {"forced_bos_token_id"}},
                                              {"target_end", {"eos_token_id"}},
                                              {"scale_by_layer", {"scale_attn_by_inverse_layer_idx"}},
                                              {"scale_weights", {"scale_attn_weights"}}};
     return keys;
-}
-
-// Rope scaling as the hub's configs have it: how many times slower each pair turns.
-std::vector<double> frequencyFactors(const json& scaling, int dims, double theta, const std::string& file) {
-    const std::string type = scaling.value("rope_type", scaling.value("type", std::string("default")));
-    if (type == "default")
-        return {};
-    const double factor = scaling.value("factor", 1.0);
-    std::vector<double> factors(static_cast<std::size_t>(dims / 2), factor);
-    if (type == "linear")
-        return factors;
-    if (type != "llama3")
-        throw LoadError(file, "rope_scaling", "default, linear or llama3", type);
-    // Llama 3.1: fast pairs keep their frequency, slow ones turn `factor` times slower, those between are blended.
-    const double low = scaling.value("low_freq_factor", 1.0), high = scaling.value("high_freq_factor", 4.0),
-                 length = scaling.value("original_max_position_embeddings", 8192.0);
-    for (int c = 0; c < dims / 2; ++c) {
-        const double wavelength = 2 * std::numbers::pi * std::pow(theta, 2.0 * c / dims);
-        const double blend = std::clamp((length / wavelength - low) / (high - low), 0.0, 1.0);
-        factors[static_cast<std::size_t>(c)] = 1.0 / ((1 - blend) / factor + blend);
-    }
-    return factors;
 }
 
 } // namespace
@@ -84,9 +63,35 @@ static void refuseUnread(const json& j, const std::string& file) {
     for (const char* name : {"normalize_before", "add_final_layer_norm"}) // BART's relatives with the norm first
         if (const auto it = j.find(name); it != j.end() && *it == true)
             throw LoadError(file, name, "false: the norm behind each part", "true");
-    const bool encoder = j.value("model_type", json()) == "bert" || j.value("model_type", json()) == "roberta";
-    if (const auto it = j.find("is_decoder"); encoder && it != j.end() && *it == true)
+    const FamilyNames* names = familyOf(j.value("model_type", std::string()), false);
+    const bool isEncoder = names && !names->causal;
+    if (const auto it = j.find("is_decoder"); isEncoder && it != j.end() && *it == true)
         throw LoadError(file, "is_decoder", "false: an encoder", "true");
+}
+
+// A window counts where layers attend in it: Qwen2's first layers may not, and a model is refused in which some do.
+static void readSlidingLayers(const json& j, CheckpointConfig& c) {
+    const auto number = [&](const char* meaning, double otherwise) {
+        const auto it = c.numbers.find(meaning);
+        return it == c.numbers.end() ? otherwise : it->second;
+    };
+    if (number("use_sliding_window", 1) == 0 || number("sliding_window", 0) <= 0) {
+        c.numbers.erase("sliding_window");
+        return;
+    }
+    const double layers = number("layers", 0);
+    double within = layers;
+    if (const auto types = j.find("layer_types"); types != j.end() && types->is_array())
+        within = static_cast<double>(std::ranges::count(*types, json("sliding_attention")));
+    else if (const auto first = j.find("max_window_layers");
+             c.family == "qwen2" && first != j.end() && first->is_number())
+        within = std::clamp(layers - first->get<double>(), 0.0, layers);
+    if (within == 0)
+        c.numbers.erase("sliding_window");
+    else if (within != layers)
+        throw LoadError(c.file, "layer_types",
+                        "the same attention in all " + std::to_string(static_cast<int>(layers)) + " layers",
+                        "a sliding window in " + std::to_string(static_cast<int>(within)) + " of them");
 }
 
 // Lists of ids that are not to be written; only single ids count.
@@ -128,19 +133,22 @@ CheckpointConfig parseConfigJson(std::string_view text, const std::string& file)
     }
     readNeverWritten(j, c);
     refuseUnread(j, file);
+    readSlidingLayers(j, c);
     // Newer configs keep theta and the scaling together in "rope_parameters".
     const char* const scaling = j.contains("rope_parameters") ? "rope_parameters" : "rope_scaling";
     if (const auto it = j.find(scaling); it != j.end() && it->is_object()) {
         const auto number = [&](const char* meaning, double otherwise) {
             return c.numbers.contains(meaning) ? c.numbers[meaning] : otherwise;
         };
-        if (const auto theta = it->find("rope_theta"); theta != it->end() && theta->is_number())
-            c.numbers["rope_theta"] = theta->get<double>();
+        for (const auto& [meaning, name] :
+             {std::pair{"rope_theta", "rope_theta"}, std::pair{"rope_share", "partial_rotary_factor"}})
+            if (const auto value = it->find(name); value != it->end() && value->is_number())
+                c.numbers[meaning] = value->get<double>();
         const double headDim =
             number("head_dim", number("heads", 0) > 0 ? number("d_model", 0) / number("heads", 1) : 0);
         const int dims = static_cast<int>(std::clamp(headDim * number("rope_share", 1), 0.0, 65536.0));
         try {
-            c.ropeFrequencyFactors = frequencyFactors(*it, dims, number("rope_theta", 10000), file);
+            c.ropeScaling = ropeScalingOf(*it, dims, number("rope_theta", 10000), file);
         } catch (const json::exception&) {
             throw LoadError(file, scaling, "numbers", "something else");
         }

@@ -4,6 +4,7 @@
 
 #include "core/model/builtin.h"
 #include "core/model/gguf.h"
+#include "core/model/rope_scaling.h"
 #include "core/model/tensor_file.h"
 
 #include <map>
@@ -18,8 +19,7 @@ struct CheckpointConfig {
     std::map<std::string, double> numbers;      // "layers", "d_model", "heads", "kv_heads", "head_dim", ...
     std::map<std::string, std::string> strings; // "activation"
     std::vector<std::int64_t> neverWritten;     // ids that a decoder does not write
-    std::vector<double>
-        ropeFrequencyFactors; // rope scaling per pair, from rope_scaling or a rope_freqs tensor; empty: none
+    RopeScaling ropeScaling;                    // of config.json, or GGUF's metadata or rope_freqs tensor
 };
 CheckpointConfig parseConfigJson(std::string_view json, const std::string& file); // throws LoadError
 

@@ -84,7 +84,7 @@ ModelConfig CheckpointBuilder::config(const std::string& name) const {
     setPositions(c);
     if (number("scale_by_layer", 0) != 0 || number("scale_weights", 1) == 0)
         fail("scale_attn_by_inverse_layer_idx", "scores divided by sqrt(d_k)", "another scale");
-    if (number("sliding_window", 0) > 0 && number("use_sliding_window", 1) != 0)
+    if (number("sliding_window", 0) > 0)
         c.slidingWindow = count("sliding_window", 1, 1 << 30);
     return c;
 }
@@ -156,7 +156,7 @@ TableEmbedding CheckpointBuilder::embedding(const ModelConfig& c, SharedMatrix t
     }
     if (!m_names.segment.empty())
         e.segment = table(name(m_names.segment), width);
-    e.positionOffset = m_names.positionOffset;
+    e.positionOffset = positionOffset();
     if (m_names.paddingHasNoPosition && m_from.numbers.contains("pad_id"))
         e.padId = count("pad_id", 0, 1 << 30);
     if (!m_names.embeddingNorm.empty())
@@ -171,27 +171,32 @@ TableEmbedding CheckpointBuilder::embedding(const ModelConfig& c, SharedMatrix t
 
 std::optional<OutputLayer> CheckpointBuilder::output(const ModelConfig& c, const SharedMatrix& tokens) const {
     OutputLayer o;
-    const bool isTied = m_names.scaledWhenTied && number("tied", 1) != 0;
-    for (const std::string_view n : m_names.output)
-        if (!isTied && m_tensors.find(std::string(n) + ".weight"))
-            o.vocabulary = table(std::string(n), c.dModel);
-    const bool head = !m_names.outputDense.empty() && m_tensors.find(std::string(m_names.outputDense) + ".weight");
+    const TensorEntry* head =
+        m_names.outputDense.empty() ? nullptr : m_tensors.find(std::string(m_names.outputDense) + ".weight");
     if (!m_names.causal && !head)
         return std::nullopt;
+    int width = c.dModel; // of what the vocabulary's rows multiply
     if (head) {
-        o.dense = linear(std::string(m_names.outputDense), c.dModel, c.dModel);
-        o.activation = c.activation;
-        o.norm = norm(std::string(m_names.outputNorm), c.dModel);
+        width = static_cast<int>(std::min<std::int64_t>(head->shape.empty() ? 0 : head->shape[0], 1 << 20));
+        o.dense = linear(std::string(m_names.outputDense), c.dModel, width);
+        o.activation = m_names.outputIsGelu ? Activation::Gelu : c.activation;
+        o.norm = norm(std::string(m_names.outputNorm), width);
     }
+    std::string bias(m_names.outputBias);
+    for (const std::string_view n : m_names.output)
+        if (const std::string own(n); m_tensors.find(own + ".weight")) {
+            o.vocabulary = table(own, width);
+            if (number("tied", 1) == 0 && m_tensors.find(own + ".bias"))
+                bias = own + ".bias";
+        }
     if (!o.vocabulary)
         o.vocabulary = tokens;
-    if (isTied)
+    if (m_names.scaledWhenTied && number("scale_output", number("tied", 1)) != 0)
         o.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.dModel)));
-    if (o.vocabulary->cols() != c.dModel)
+    if (o.vocabulary->cols() != width)
         return std::nullopt; // tied to a narrower table: not a form that occurs
-    if (!m_names.outputBias.empty())
-        if (const TensorEntry* entry = m_tensors.find(m_names.outputBias))
-            o.bias = row(*entry, o.vocabulary->rows(), true);
+    if (const TensorEntry* entry = bias.empty() ? nullptr : m_tensors.find(bias))
+        o.bias = row(*entry, o.vocabulary->rows(), true);
     return o;
 }
 
@@ -240,7 +245,7 @@ void CheckpointBuilder::setPositions(ModelConfig& c) const {
         c.position = Position::Learned;
         const TensorEntry* entry = m_tensors.find(name(m_names.position) + ".weight");
         c.maxTokens = static_cast<int>(std::min<std::int64_t>(entry->shape.empty() ? 0 : entry->shape[0], 1 << 30)) -
-                      m_names.positionOffset;
+                      positionOffset();
         return;
     }
     c.position = m_names.otherPosition;
@@ -259,17 +264,35 @@ void CheckpointBuilder::setPositions(ModelConfig& c) const {
         c.ropeDims = count("rope_dims", 2, c.dK);
     if (c.ropeDims < 2 || c.ropeDims > c.dK || c.ropeDims % 2 != 0)
         fail("rotary dimensions", "an even number from 2 to d_k " + std::to_string(c.dK), std::to_string(c.ropeDims));
-    if (const double factor = number("rope_factor", 0); factor > 0)
-        for (int i = 0; i < c.ropeDims / 2; ++i)
-            c.ropeFrequencies.push_back(std::pow(c.ropeTheta, -2.0 * i / c.ropeDims) / factor);
-    if (m_from.ropeFrequencyFactors.empty() || !c.ropeFrequencies.empty())
+    const RopeScaling scaling = ropeScaling(c);
+    c.ropeMagnitude = scaling.magnitude;
+    if (scaling.factors.empty())
         return;
-    if (static_cast<int>(m_from.ropeFrequencyFactors.size()) != c.ropeDims / 2)
-        fail("rope scaling", std::to_string(c.ropeDims / 2) + " factors",
-             std::to_string(m_from.ropeFrequencyFactors.size()));
+    if (static_cast<int>(scaling.factors.size()) != c.ropeDims / 2)
+        fail("rope scaling", std::to_string(c.ropeDims / 2) + " factors", std::to_string(scaling.factors.size()));
     for (int i = 0; i < c.ropeDims / 2; ++i)
         c.ropeFrequencies.push_back(std::pow(c.ropeTheta, -2.0 * i / c.ropeDims) /
-                                    m_from.ropeFrequencyFactors[static_cast<std::size_t>(i)]);
+                                    scaling.factors[static_cast<std::size_t>(i)]);
+}
+
+// A GGUF file names the kind of scaling and its numbers; config.json's was read with it.
+RopeScaling CheckpointBuilder::ropeScaling(const ModelConfig& c) const {
+    const auto kind = m_from.strings.find("rope_scaling");
+    if (kind == m_from.strings.end() || kind->second == "none" || number("rope_factor", 0) <= 0)
+        return m_from.ropeScaling;
+    if (kind->second == "linear")
+        return linearRope(number("rope_factor", 1), c.ropeDims);
+    RopeScaling yarn =
+        yarnRope({.factor = number("rope_factor", 1), .originalLength = number("rope_length", c.maxTokens)}, c.ropeDims,
+                 c.ropeTheta);
+    yarn.magnitude *= number("rope_magnitude", 1);
+    return yarn;
+}
+
+// RoBERTa's positions begin behind the row of its padding token.
+int CheckpointBuilder::positionOffset() const {
+    return m_names.paddingHasNoPosition && m_from.numbers.contains("pad_id") ? count("pad_id", 0, 1 << 20) + 1
+                                                                             : m_names.positionOffset;
 }
 
 int CheckpointBuilder::feedForwardWidth(const ModelConfig& c) const {

@@ -32,6 +32,8 @@ private:
     int count(const char* meaning, int least, int most) const; // a whole number of the config
     Activation activation() const;
     void setPositions(ModelConfig& c) const;
+    RopeScaling ropeScaling(const ModelConfig& c) const;
+    int positionOffset() const; // rows of the position table before position 0
     int feedForwardWidth(const ModelConfig& c) const;
 
     std::string name(std::string_view pattern, int layer = 0) const;

@@ -193,13 +193,15 @@ CheckpointConfig configOfGguf(const GgufFile& file) {
     take("rope_dims", "rope.dimension_count");
     take("sliding_window", "attention.sliding_window");
     const std::string scaling = file.text(c.family + ".rope.scaling.type").value_or("none");
-    if (scaling != "none" && scaling != "linear")
-        throw LoadError(c.file, c.family + ".rope.scaling.type", "none or linear", scaling);
-    if (const auto factor = file.number(c.family + ".rope.scaling.factor"); factor && scaling == "linear")
-        c.numbers["rope_factor"] = *factor;
+    c.strings["rope_scaling"] = scaling;
+    take("rope_factor", "rope.scaling.factor");
+    take("rope_length", "rope.scaling.original_context_length");
+    take("rope_magnitude", "rope.scaling.attn_factor");
+    if (scaling != "none" && scaling != "linear" && scaling != "yarn")
+        throw LoadError(c.file, c.family + ".rope.scaling.type", "none, linear or yarn", scaling);
     if (const TensorEntry* factors = file.find("rope_freqs.weight")) // Llama 3.1: one factor a pair
         for (const float f : file.read(*factors))
-            c.ropeFrequencyFactors.push_back(f);
+            c.ropeScaling.factors.push_back(f);
     return c;
 }
 

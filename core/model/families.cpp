@@ -37,12 +37,13 @@ FamilyNames bert() {
     return n;
 }
 
-FamilyNames roberta() {
-    FamilyNames n = bertLike("roberta", "roberta.");
+FamilyNames roberta(std::string_view family) {
+    FamilyNames n = bertLike(family, "roberta.");
     n.output = {"lm_head.decoder"};
     n.outputDense = "lm_head.dense";
     n.outputNorm = "lm_head.layer_norm";
     n.outputBias = "lm_head.bias";
+    n.outputIsGelu = true;
     n.positionOffset = 2;
     n.paddingHasNoPosition = true;
     return n;
@@ -51,6 +52,11 @@ FamilyNames roberta() {
 FamilyNames electra() {
     FamilyNames n = bertLike("electra", "electra.");
     n.embeddingProjection = "embeddings_project";
+    n.output = {"generator_lm_head"};
+    n.outputDense = "generator_predictions.dense";
+    n.outputNorm = "generator_predictions.LayerNorm";
+    n.outputBias = "generator_lm_head.bias";
+    n.outputIsGelu = true;
     return n;
 }
 
@@ -245,9 +251,9 @@ EncoderDecoderNames bartLike(std::string_view family) {
     return {e, d, cross};
 }
 
-EncoderDecoderNames t5(bool gated) {
+EncoderDecoderNames t5(std::string_view family, bool gated) {
     FamilyNames e{};
-    e.family = "t5";
+    e.family = family;
     e.prefixes = {""};
     e.token = "shared";
     e.tokenElsewhere = {"encoder.embed_tokens", "decoder.embed_tokens"};
@@ -268,7 +274,7 @@ EncoderDecoderNames t5(bool gated) {
     e.norm2 = "encoder.block.{L}.layer.1.layer_norm";
     e.finalNorm = "encoder.final_layer_norm";
     d.output = {"lm_head"};
-    d.scaledWhenTied = true;
+    d.scaledWhenTied = family == "t5"; // mT5 never does
     FamilyNames cross = d;
     d.causal = true;
     d.otherPosition = Position::Relative;
@@ -297,13 +303,15 @@ std::optional<EncoderDecoderNames> encoderDecoderNames(std::string_view modelTyp
     if (modelType == "bart" || modelType == "marian")
         return bartLike(modelType);
     if (modelType == "t5" || modelType == "mt5")
-        return t5(gated);
+        return t5(modelType, gated);
     return std::nullopt;
 }
 
 std::span<const FamilyNames> familyTable() {
     static const std::vector<FamilyNames> table{bert(),
-                                                roberta(),
+                                                roberta("roberta"),
+                                                roberta("xlm-roberta"),
+                                                roberta("camembert"),
                                                 distilbert(),
                                                 electra(),
                                                 gpt2(),

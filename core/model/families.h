@@ -33,6 +33,7 @@ struct FamilyNames {
     std::string_view finalNorm;
     std::vector<std::string_view> output; // the output layer's rows (no prefix); else the token table where it is tied
     std::string_view outputDense, outputNorm, outputBias; // a masked-LM head's (no prefix)
+    bool outputIsGelu;                                    // whatever the MLPs have
     bool storedAsApplied;                                 // (in, out), GPT-2; all others keep (out, in)
     bool scaledByDk = true;
     bool scaledWhenTied = false; // hidden states times 1/sqrt(d_model) before a tied output layer

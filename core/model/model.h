@@ -50,6 +50,7 @@ struct ModelConfig {
     double ropeTheta = 10000.0;
     int ropeDims = 0;                    // the first dimensions of each head that turn; 0 is all d_k
     std::vector<double> ropeFrequencies; // per pair, where the model scales them; empty: theta^(-2c/dims)
+    double ropeMagnitude = 1.0;          // multiplies the turned dimensions (YaRN)
     int relativeDistance = 0;            // Relative: from here on all distances share the last bucket
     bool scaledByDk = true;              // the model's own scale is 1/sqrt(d_k); else 1 (T5)
     int slidingWindow = 0;               // a query sees itself and the W - 1 tokens before it; 0 is no limit
@@ -104,7 +105,7 @@ struct OutputLayer {
     LinearWeights dense; // a masked-LM head's; mostly absent
     Activation activation = Activation::Gelu;
     NormWeights norm;
-    SharedMatrix vocabulary; // (vocabulary, d_model): one row per token
+    SharedMatrix vocabulary; // (vocabulary, d_model, or the width of dense): one row per token
     SharedMatrix bias;       // (1, vocabulary) or null
 };
 
