@@ -75,9 +75,8 @@ TEST(RopeScaling, GivesThePublishedFrequencies) {
         ASSERT_EQ(scaling.factors.size(), 8U) << c.rope;
         for (int i = 0; i < 8; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            EXPECT_NEAR(std::pow(10000.0, -2.0 * i / 16) / scaling.factors[at] / c.frequencies[at], 1.0,
-                        1e-5) // theirs are float32
-
+            // Theirs are float32, with a difference of numbers that are nearly equal.
+            EXPECT_NEAR(std::pow(10000.0, -2.0 * i / 16) / scaling.factors[at] / c.frequencies[at], 1.0, 1e-5)
                 << c.rope << " pair " << i;
         }
         EXPECT_NEAR(scaling.magnitude, c.magnitude, 1e-12) << c.rope;
