@@ -34,7 +34,7 @@ namespace {
 
 using Json = Field::Json;
 
-ModelSource readModel(const Field& model, const std::string& baseFolder) {
+ModelSource readModel(const Field& model, const std::string& baseFolder, const OpenHooks& hooks) {
     ModelSource source;
     model.onlyKeys({"name", "path", "sha256", "heads", "cross", "options"});
     if (model.has("cross"))
@@ -48,7 +48,7 @@ ModelSource readModel(const Field& model, const std::string& baseFolder) {
         if (model.has("heads"))
             source.heads = model.at("heads").integer(1);
         if (model.has("sha256")) {
-            const std::string stored = model.at("sha256").text(), found = checkpointSha256(source.name);
+            const std::string stored = model.at("sha256").text(), found = checkpointSha256(source.name, hooks);
             if (stored != found)
                 throw LoadError(source.name, "",
                                 "the model that the scenario was made with, sha256 " + printable(stored),
@@ -308,7 +308,7 @@ View readView(const Field& json, const Scenario& s) {
 }
 
 // The texts, on the opened model. A text typed over a module's own X is put there as the window does it.
-Scenario readTexts(const Field& root, ModelSource source) {
+Scenario readTexts(const Field& root, ModelSource source, const OpenHooks& hooks) {
     ScenarioRequest request;
     const bool isFile = !isBuiltin(source.name);
     request.source = std::move(source);
@@ -333,11 +333,11 @@ Scenario readTexts(const Field& root, ModelSource source) {
         if (file->find("X") != nullptr || (file->find("Y") != nullptr && request.pair)) {
             const std::string text = *std::exchange(request.text, std::nullopt);
             const std::optional<std::string> pair = std::exchange(request.pair, std::nullopt);
-            return withTexts(makeScenario(std::move(request)), text,
+            return withTexts(makeScenario(std::move(request), hooks), text,
                              pair ? std::optional<std::string_view>(*pair) : std::nullopt);
         }
     }
-    Scenario s = makeScenario(std::move(request));
+    Scenario s = makeScenario(std::move(request), hooks);
     if (root.has("target_written") && root.at("target_written").flag() && s.texts &&
         s.texts->author == SiteTexts::Author::User) {
         s.texts->author = SiteTexts::Author::Model;
@@ -348,7 +348,7 @@ Scenario readTexts(const Field& root, ModelSource source) {
     return s;
 }
 
-Document readDocument(const Field& root, const std::string& baseFolder) {
+Document readDocument(const Field& root, const std::string& baseFolder, const OpenHooks& hooks) {
     if (!root.json().is_object() || !root.has("format") || root.json()["format"] != scenarioFormat)
         throw LoadError(root.file(), "", "a Headscope scenario (\"format\": \"headscope\")", "another JSON file");
     const std::int64_t version = root.at("version").whole(1, std::numeric_limits<int>::max());
@@ -361,7 +361,9 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
                    "rules",      "interventions",  "other_sites", "edits", "view"});
     Document document;
     Scenario& s = document.scenario;
-    s = readTexts(root, readModel(root.at("model"), baseFolder));
+    // The checkpoint is summed first, then read.
+    ModelSource source = readModel(root.at("model"), baseFolder, partOf(hooks, 0, 0.5));
+    s = readTexts(root, std::move(source), partOf(hooks, 0.5, 0.5));
     if (const auto site = readSite(root, s))
         s = atSite(s, *site);
     if (root.has("mask"))
@@ -402,7 +404,8 @@ Document readDocument(const Field& root, const std::string& baseFolder) {
 
 } // namespace
 
-Document readScenario(std::string_view text, const std::string& name, const std::string& baseFolder) {
+Document readScenario(std::string_view text, const std::string& name, const std::string& baseFolder,
+                      const OpenHooks& hooks) {
     if (text.starts_with("\xEF\xBB\xBF")) // a byte order mark that some editor left
         text.remove_prefix(3);
     Json json;
@@ -419,7 +422,7 @@ Document readScenario(std::string_view text, const std::string& name, const std:
         throw LoadError(name, "", "a scenario in JSON", "a number that is too large");
     }
     try {
-        return readDocument({json, "", name}, baseFolder);
+        return readDocument({json, "", name}, baseFolder, hooks);
     } catch (const LoadError&) {
         throw;
     } catch (const InputError& error) { // what does not fit together, found by the checks that everybody's input passes
@@ -427,11 +430,11 @@ Document readScenario(std::string_view text, const std::string& name, const std:
     }
 }
 
-Document openScenario(const std::string& path) {
+Document openScenario(const std::string& path, const OpenHooks& hooks) {
     const FileBytes file = mapFile(path);
     if (file.size() == 0)
         throw LoadError(path, "", "a Headscope scenario", "an empty file");
-    return readScenario(file.text(), path, std::filesystem::path(path).parent_path().string());
+    return readScenario(file.text(), path, std::filesystem::path(path).parent_path().string(), hooks);
 }
 
 } // namespace headscope

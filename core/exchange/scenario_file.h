@@ -14,10 +14,14 @@ struct Document {
 // Equal documents give equal bytes. Edits are the cells that differ from the original model (new values), or the whole
 // tensor in base64 where that is smaller. Mask, X and Y are embedded.
 std::string writeScenario(const Document& document);
-// `name` is what errors call the file; paths of models are taken relative to baseFolder. Throws LoadError.
-Document readScenario(std::string_view json, const std::string& name, const std::string& baseFolder);
+// `name` is what errors call the file; paths of models are taken relative to baseFolder. Throws LoadError, or
+// Cancelled.
+Document readScenario(std::string_view json, const std::string& name, const std::string& baseFolder,
+                      const OpenHooks& hooks = {});
 
-void saveScenario(const Document& document, const std::string& path); // atomically
-Document openScenario(const std::string& path);
+// Atomically. What takes a while is the sum of a large checkpoint. Throws LoadError, or Cancelled: then nothing is
+// written.
+void saveScenario(const Document& document, const std::string& path, const OpenHooks& hooks = {});
+Document openScenario(const std::string& path, const OpenHooks& hooks = {});
 
 } // namespace headscope

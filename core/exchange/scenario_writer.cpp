@@ -36,9 +36,9 @@ Json matrixJson(const Matrix& m) {
 }
 
 // Nothing where the file is no longer there.
-std::string sumOf(const ModelSource& source) {
+std::string sumOf(const ModelSource& source, const OpenHooks& hooks = {}) {
     try {
-        return source.sha256.empty() ? checkpointSha256(source.name) : source.sha256;
+        return source.sha256.empty() ? checkpointSha256(source.name, hooks) : source.sha256;
     } catch (const LoadError&) {
         return {};
     }
@@ -270,7 +270,7 @@ std::string writeScenario(const Document& document) {
     return text + "\n";
 }
 
-void saveScenario(const Document& document, const std::string& path) {
+void saveScenario(const Document& document, const std::string& path, const OpenHooks& hooks) {
     namespace fs = std::filesystem;
     Document portable = document;
     ModelSource& source = portable.scenario.source;
@@ -280,7 +280,7 @@ void saveScenario(const Document& document, const std::string& path) {
         const fs::path model = fs::absolute(source.name).lexically_normal();
         const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
         const fs::path relative = model.lexically_relative(folder);
-        source.sha256 = sumOf(source);
+        source.sha256 = sumOf(source, hooks);
         source.name = (relative.empty() || *relative.begin() == ".." ? model : relative).generic_string();
     }
     const std::string text = writeScenario(portable);

@@ -29,7 +29,7 @@ const std::vector<BuiltinModel>& builtinModels() {
 
 OpenedModel openModel(ModelSource source, const OpenHooks& hooks) {
     if (source.name == "toy") {
-        SharedModel toy = makeToy(source.toy, source.cross);
+        SharedModel toy = makeToy(source.toy, source.cross, hooks);
         return {std::move(source), std::move(toy), nullptr, nullptr, {}};
     }
     if (source.name == "patterns")

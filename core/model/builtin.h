@@ -24,8 +24,9 @@ struct ToyOptions {
 
 // `toy`: W_Q, W_K ~ N(0, 1/d_model), W_V, W_O ~ N(0, 1/fan-in), biases ~ N(0, 0.1^2), all drawn from the seed by a
 // generator that is the same on every machine. A word's embedding ~ N(0, 1) depends on the word alone.
-// cross: every layer attends from the query text to the embedded key text. Throws InputError naming the numbers.
-SharedModel makeToy(const ToyOptions& options, bool cross = false);
+// cross: every layer attends from the query text to the embedded key text. Throws InputError naming the numbers, also
+// where they do not fit in memory; Cancelled.
+SharedModel makeToy(const ToyOptions& options, bool cross = false, const OpenHooks& hooks = {});
 
 // `patterns`: seven heads built by formula; see patterns.cpp for how.
 SharedModel makePatterns();

@@ -47,8 +47,8 @@ std::shared_ptr<const TensorFile> openFolderTensors(const std::string& folder);
 std::shared_ptr<const Tokenizer> tokenizerOfGguf(const GgufFile& file);
 
 // What a scenario file knows a checkpoint by: sha256 of the file; of a folder's model.safetensors; of its shards' sums,
-// in the order of their names. Kept as long as the files' sizes and times stay. Throws LoadError.
-std::string checkpointSha256(const std::string& path);
+// in the order of their names. Kept as long as the files' sizes and times stay. Throws LoadError, or Cancelled.
+std::string checkpointSha256(const std::string& path, const OpenHooks& hooks = {});
 
 // source.name: a folder with config.json, or a GGUF file that `gguf` has read. Throws LoadError.
 OpenedModel openFolder(ModelSource source, const OpenHooks& hooks = {});

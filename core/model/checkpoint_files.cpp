@@ -268,8 +268,21 @@ OpenedModel openGguf(ModelSource source, const GgufFile& gguf, const OpenHooks& 
     return {std::move(source), std::move(model), nullptr, nullptr, watched.unread()};
 }
 
+static std::string sumOf(std::span<const std::uint8_t> bytes, const OpenHooks& hooks) {
+    constexpr std::size_t atOnce = std::size_t{4} << 20U; // some 20 ms
+    Sha256 sum;
+    for (std::size_t begin = 0; begin < bytes.size(); begin += atOnce) {
+        if (hooks.stop.stop_requested())
+            throw Cancelled();
+        sum.add(bytes.subspan(begin, std::min(atOnce, bytes.size() - begin)));
+        if (hooks.progress)
+            hooks.progress(static_cast<double>(begin) / static_cast<double>(bytes.size()));
+    }
+    return sum.digits();
+}
+
 // Of a file, summed once as long as it stays as it is: a checkpoint takes seconds.
-static std::string fileSha256(const std::string& path) {
+static std::string fileSha256(const std::string& path, const OpenHooks& hooks) {
     struct Known {
         std::uintmax_t size = 0;
         fs::file_time_type written;
@@ -287,7 +300,7 @@ static std::string fileSha256(const std::string& path) {
             it != all.end() && it->second.size == file.size() && it->second.written == written)
             return it->second.sum;
     }
-    std::string sum = sha256(file.bytes);
+    std::string sum = sumOf(file.bytes, hooks);
     // One that was written just now could be written again within the same tick of its clock.
     if (fs::file_time_type::clock::now() - written > std::chrono::seconds(2)) {
         const std::scoped_lock lock(mutex);
@@ -296,15 +309,20 @@ static std::string fileSha256(const std::string& path) {
     return sum;
 }
 
-std::string checkpointSha256(const std::string& path) {
+std::string checkpointSha256(const std::string& path, const OpenHooks& hooks) {
     if (!fs::is_directory(path))
-        return fileSha256(path);
+        return fileSha256(path, hooks);
     const fs::path single = fs::path(path) / singleFile, index = fs::path(path) / indexFile;
     if (fs::exists(single) || !fs::exists(index))
-        return fileSha256(single.string());
+        return fileSha256(single.string(), hooks);
+    const std::set<std::string> shards = shardsOf(readIndex(index));
     std::string sums;
-    for (const std::string& name : shardsOf(readIndex(index)))
-        sums += fileSha256((fs::path(path) / name).string()) + "\n";
+    const double share = 1.0 / static_cast<double>(shards.size());
+    double begin = 0;
+    for (const std::string& name : shards) {
+        sums += fileSha256((fs::path(path) / name).string(), partOf(hooks, begin, share)) + "\n";
+        begin += share;
+    }
     return sha256({reinterpret_cast<const std::uint8_t*>(sums.data()), sums.size()});
 }
 

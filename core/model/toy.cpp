@@ -3,6 +3,7 @@
 #include "core/model/random.h"
 #include "core/model/word_embedding.h"
 #include "core/tensor/errors.h"
+#include "core/tensor/memory.h"
 
 #include <cmath>
 
@@ -60,11 +61,18 @@ ModelConfig configOf(const ToyOptions& o, bool cross) {
 
 } // namespace
 
-SharedModel makeToy(const ToyOptions& o, bool cross) {
+SharedModel makeToy(const ToyOptions& o, bool cross, const OpenHooks& hooks) {
     const ModelConfig c = configOf(o, cross);
+    const std::int64_t columns = (std::int64_t{c.heads} + c.kvHeads) * (c.dK + c.dV); // of W_Q, W_K, W_V and W_O
+    requireMemory(std::int64_t{4} * c.layers * c.dModel * columns, "a toy of these sizes",
+                  "choose a smaller d_model, or fewer heads or layers");
     const double in = 1.0 / std::sqrt(c.dModel), out = 1.0 / std::sqrt(static_cast<double>(c.heads) * c.dV);
     std::vector<LayerWeights> layers;
     for (int l = 0; l < c.layers; ++l) {
+        if (hooks.stop.stop_requested())
+            throw Cancelled();
+        if (hooks.progress)
+            hooks.progress(static_cast<double>(l) / c.layers);
         // Every tensor has a stream of its own: with biases or without, W_Q stays the same.
         const auto draw = [&](WeightKind kind, int rows, int cols, double deviation) {
             Random random(o.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(l) * 64 +

@@ -2,6 +2,14 @@
 
 namespace headscope {
 
+OpenHooks partOf(const OpenHooks& hooks, double begin, double share) {
+    OpenHooks part;
+    part.stop = hooks.stop;
+    if (hooks.progress)
+        part.progress = [&hooks, begin, share](double fraction) { hooks.progress(begin + share * fraction); };
+    return part;
+}
+
 WatchedTensors::WatchedTensors(const TensorFile& file, const OpenHooks& hooks) : m_file(file), m_hooks(hooks) {
     for (const TensorEntry& e : file.entries())
         m_all += static_cast<double>(e.count);

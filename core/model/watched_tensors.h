@@ -15,6 +15,8 @@ struct OpenHooks {
     std::function<void(double fraction)> progress; // called on the thread that opens
     std::stop_token stop;                          // opening ends with Cancelled
 };
+// The same for one part of the work, which begins at `begin` and is `share` of the whole. Refers to `hooks`.
+OpenHooks partOf(const OpenHooks& hooks, double begin, double share);
 
 class WatchedTensors final : public TensorFile {
 public:

@@ -46,18 +46,33 @@ void addBlock(State& state, const std::uint8_t* block) { // 64 bytes
 
 } // namespace
 
-std::string sha256(std::span<const std::uint8_t> bytes) {
-    State state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    const std::uint64_t bits = std::uint64_t{8} * bytes.size();
-    for (; bytes.size() >= 64; bytes = bytes.subspan(64))
-        addBlock(state, bytes.data());
+void Sha256::add(std::span<const std::uint8_t> bytes) {
+    const std::size_t held = m_bytes % m_rest.size();
+    m_bytes += bytes.size();
+    if (held > 0) {
+        const auto taken = bytes.first(std::min(bytes.size(), m_rest.size() - held));
+        std::ranges::copy(taken, m_rest.begin() + static_cast<std::ptrdiff_t>(held));
+        if (held + taken.size() < m_rest.size())
+            return;
+        addBlock(m_state, m_rest.data());
+        bytes = bytes.subspan(taken.size());
+    }
+    for (; bytes.size() >= m_rest.size(); bytes = bytes.subspan(m_rest.size()))
+        addBlock(m_state, bytes.data());
+    std::ranges::copy(bytes, m_rest.begin());
+}
+
+std::string Sha256::digits() const {
     // The rest, a one bit, zeros, and the length in bits: one block or two.
+    const std::size_t held = m_bytes % m_rest.size();
+    const std::uint64_t bits = std::uint64_t{8} * m_bytes;
     std::array<std::uint8_t, 128> tail{};
-    std::ranges::copy(bytes, tail.begin());
-    tail[bytes.size()] = 0x80;
-    const std::size_t tailSize = bytes.size() < 56 ? 64 : 128;
+    std::copy_n(m_rest.begin(), held, tail.begin());
+    tail[held] = 0x80;
+    const std::size_t tailSize = held < 56 ? 64 : 128;
     for (std::size_t i = 0; i < 8; ++i)
         tail[tailSize - 1 - i] = static_cast<std::uint8_t>(bits >> (8 * i));
+    State state = m_state;
     for (std::size_t at = 0; at < tailSize; at += 64)
         addBlock(state, tail.data() + at);
 
@@ -67,6 +82,12 @@ std::string sha256(std::span<const std::uint8_t> bytes) {
         for (int shift = 28; shift >= 0; shift -= 4)
             text += digits[(word >> shift) & 15U];
     return text;
+}
+
+std::string sha256(std::span<const std::uint8_t> bytes) {
+    Sha256 sum;
+    sum.add(bytes);
+    return sum.digits();
 }
 
 } // namespace headscope

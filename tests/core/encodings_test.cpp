@@ -25,6 +25,21 @@ TEST(Sha256, GivesTheDigestsOfFips180) {
               "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+TEST(Sha256, PiecesOfAnySizeGiveTheDigestOfTheWhole) {
+    std::vector<std::uint8_t> bytes(1000);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::uint8_t>(i * i);
+    const std::span<const std::uint8_t> all = bytes;
+    for (const std::size_t piece : {1U, 7U, 63U, 64U, 65U, 200U, 999U}) {
+        Sha256 sum;
+        for (std::size_t begin = 0; begin < all.size(); begin += piece) {
+            EXPECT_EQ(sum.digits(), sha256(all.first(begin))) << piece;
+            sum.add(all.subspan(begin, std::min(piece, all.size() - begin)));
+        }
+        EXPECT_EQ(sum.digits(), sha256(all)) << piece;
+    }
+}
+
 TEST(Base64, GivesTheVectorsOfRfc4648BothWays) {
     const std::vector<std::pair<std::string, std::string>> vectors{{"", ""},
                                                                    {"f", "Zg=="},

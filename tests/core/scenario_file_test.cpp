@@ -154,6 +154,25 @@ TEST(ScenarioFile, AModuleIsFoundBesideTheScenarioAndMustNotHaveChanged) {
     EXPECT_NE(sentence.find(sha256(mapFile(path).bytes)), std::string::npos) << sentence;
 }
 
+TEST(ScenarioFile, AStoppedSaveLeavesTheOldFileAndAStoppedOpeningNothing) {
+    const TemporaryFolder folder;
+    const std::vector<float> w(36, 0.5F);
+    ScenarioRequest request;
+    request.source.name = testing::writeArrays(
+        folder / "m.npz", {{"q.weight", {6, 6}, w}, {"k.weight", {6, 6}, w}, {"v.weight", {6, 6}, w}});
+    request.source.heads = 2;
+    request.text = "two words";
+    const Document document{makeScenario(std::move(request)), {}};
+    saveScenario(document, folder / "s.headscope");
+    const std::string before = testing::readFile(folder / "s.headscope");
+    testing::writeArrays(folder / "m.npz", {{"q.weight", {6, 6}, w}, {"k.weight", {6, 6}, w}}); // another sum
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_THROW(saveScenario(document, folder / "s.headscope", {.progress = {}, .stop = stop.get_token()}), Cancelled);
+    EXPECT_EQ(testing::readFile(folder / "s.headscope"), before);
+    EXPECT_THROW(openScenario(folder / "s.headscope", {.progress = {}, .stop = stop.get_token()}), Cancelled);
+}
+
 TEST(ScenarioFile, WhatDoesNotFitTheModelIsRefusedWithItsPlace) {
     const std::string good = writeScenario(rich());
     const auto with = [&](const char* pointer, const char* value) {
