@@ -61,6 +61,11 @@ TokenSequence tokensOf(const Model& model, const std::vector<std::int64_t>& ids,
     return tokens;
 }
 
+std::string firstPartOf(const std::string& text, const Model& model) {
+    const std::vector<TextPart> parts = textParts(model, text);
+    return parts.empty() ? text : std::string(textOf(parts.front(), text));
+}
+
 // The queries, from a text or from ids; with them the second segment where the model takes one.
 TokenSequence queryTokens(const Model& model, const ScenarioRequest& r) {
     const bool segments = model.config().pair == PairUse::SecondSegment;
@@ -165,8 +170,8 @@ void checkRange(const char* what, int value, int count) {
 void checkTokens(const Scenario& s, int tokens, const char* what) {
     const int most = s.model->config().maxTokens;
     if (tokens > most)
-        throw InputError(std::string(what) + " has " + std::to_string(tokens) + " tokens: expected at most " +
-                         std::to_string(most) + " for " + s.model->config().name + "; shorten it");
+        throw TextTooLong(std::string(what) + " has " + std::to_string(tokens) + " tokens: expected at most " +
+                          std::to_string(most) + " for " + s.model->config().name + "; shorten it");
 }
 
 void checkRules(const Scenario& s) {
@@ -286,6 +291,8 @@ Scenario makeScenario(ScenarioRequest r, const OpenHooks& hooks) {
         r.text = std::string(workedExampleText());
     if (!s.x && !r.text && !r.ids)
         r.text = std::move(r.defaultText);
+    if (r.firstPart && r.text && !pairGiven && !r.target)
+        r.text = firstPartOf(*r.text, *s.model);
     if (!s.x && !r.text && !r.ids)
         throw InputError(isModule ? "no text is given and the file has no X: give --text, --ids or --x"
                                   : "no text is given: use --text, --text-file or --ids");
@@ -319,6 +326,12 @@ Scenario atSite(const Scenario& scenario, Site site) {
     s.model = scenario.model->atSite(site);
     placeTexts(s);
     return s;
+}
+
+std::vector<TextPart> textParts(const Model& model, std::string_view text) {
+    const SharedModel encoder = model.config().site ? model.atSite(Site::EncoderSelf) : nullptr;
+    const Model& reader = encoder ? *encoder : model;
+    return partsOf(text, reader.tokenizer(), reader.config().maxTokens);
 }
 
 TokenSequence targetTokens(const Model& model, std::string_view text) {

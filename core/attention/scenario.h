@@ -5,6 +5,7 @@
 #include "core/attention/rules.h"
 #include "core/attention/stage.h"
 #include "core/model/builtin.h"
+#include "core/text/text_parts.h"
 
 namespace headscope {
 
@@ -92,6 +93,7 @@ struct ScenarioRequest {
     ModelSource source;
     std::optional<std::string> text, pair;  // UTF-8
     std::optional<std::string> defaultText; // where the file has no X or tokens of its own, and no text is given
+    bool firstPart = false;                 // of a text that is too long for the model take the first of textParts
     std::optional<std::vector<std::int64_t>> ids, pairIds;
     std::optional<std::string> target;                  // encoder-decoders; without it the model writes one
     std::optional<std::vector<std::int64_t>> targetIds; // as the decoder reads them, nothing added
@@ -113,6 +115,9 @@ Scenario withTexts(const Scenario& scenario, std::string_view text, std::optiona
 // Throws InputError on anything that does not fit the model: mask size, interventions out of range, rules that exclude
 // each other, too many tokens, sizes that do not fit in memory.
 void validate(const Scenario& scenario);
+
+// A text that is too long for the model, in parts that are not; of an encoder-decoder the source.
+std::vector<TextPart> textParts(const Model& model, std::string_view text);
 
 // What the decoder reads for a text that the user typed: its tokens shifted right.
 TokenSequence targetTokens(const Model& model, std::string_view text);

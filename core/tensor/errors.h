@@ -14,6 +14,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+// A text has more tokens than the model takes: a part of it would do (core/text/text_parts), or another model.
+class TextTooLong : public InputError {
+public:
+    using InputError::InputError;
+};
+
 // A file cannot be used. what() reads "FILE: ENTRY: expected E, found F; hint" with the empty parts left out.
 class LoadError : public InputError {
 public:
