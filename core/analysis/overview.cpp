@@ -1,5 +1,7 @@
 #include "core/analysis/overview.h"
 
+#include "core/tensor/errors.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -144,7 +146,7 @@ private:
 } // namespace
 
 std::vector<HeadSummary> summariesOf(const AttentionTrace& trace, int thumbnailCells, std::optional<CellRef> pinned,
-                                     const std::stop_token& stop) {
+                                     const std::stop_token& stop, const Progress& progress) {
     const auto keys = HeadMeter::keysOf(trace);
     const std::vector<HeadIndex> heads = allHeads(trace.config());
     std::vector<HeadSummary> all;
@@ -162,8 +164,21 @@ std::vector<HeadSummary> summariesOf(const AttentionTrace& trace, int thumbnailC
             stop);
         for (const auto& collector : collectors)
             all.push_back(collector->take());
+        if (progress)
+            progress(static_cast<double>(l + 1) / trace.config().layers);
     }
     return all;
+}
+
+void pinCell(std::vector<HeadSummary>& summaries, const AttentionTrace& trace, std::optional<CellRef> pinned,
+             const std::stop_token& stop) {
+    for (HeadSummary& head : summaries) {
+        if (stop.stop_requested())
+            throw Cancelled();
+        head.pinnedWeight = !pinned ? 0.0F
+                                    : weightsRow(trace, head.metrics.layer, head.metrics.head,
+                                                 pinned->row)[static_cast<std::size_t>(pinned->col)];
+    }
 }
 
 std::optional<CellRef> strongestCell(const Matrix& values, const Scenario& scenario, Stage stage) {

@@ -22,7 +22,10 @@ struct HeadSummary {
 // Layer by layer. Thumbnails have at most thumbnailCells rows and columns; smaller maps are shown as they are. Throws
 // Cancelled.
 std::vector<HeadSummary> summariesOf(const AttentionTrace& trace, int thumbnailCells, std::optional<CellRef> pinned,
-                                     const std::stop_token& stop = {});
+                                     const std::stop_token& stop = {}, const Progress& progress = {});
+// The same summaries with another pinned cell: only its row is computed.
+void pinCell(std::vector<HeadSummary>& summaries, const AttentionTrace& trace, std::optional<CellRef> pinned,
+             const std::stop_token& stop = {});
 
 // The cell that says most at first sight: the largest magnitude between ordinary tokens, off the diagonal and off the
 // first key, where nearly every head rests; without such a cell the largest of ordinary tokens, then the largest of

@@ -152,19 +152,40 @@ Matrix gathered(const Matrix& values, const ShownAxis& rows, const ShownAxis& co
     return out;
 }
 
+bool isEveryToken(const ShownAxis& axis, std::size_t tokens) {
+    return static_cast<std::size_t>(axis.size()) == tokens &&
+           std::ranges::all_of(axis.places, [](const ShownAxis::Place& p) { return p.tokens.size() == 1; });
+}
+
+// Of single tokens: whole stretches at once, since a long text has millions of cells. closed: all false.
+std::vector<bool> closedOutside(const std::vector<KeyMask::Range>& open, int cols, std::vector<bool> closed) {
+    auto row = closed.begin();
+    for (const KeyMask::Range& range : open) {
+        const int begin = std::clamp(range.begin, 0, cols), end = std::clamp(range.end, begin, cols);
+        std::fill(row, row + begin, true);
+        std::fill(row + end, row + cols, true);
+        row += cols;
+    }
+    return closed;
+}
+
 // A place is closed where every pair of its tokens is.
 std::vector<bool> closedCells(const KeyMask& mask, const ShownAxis& rows, const ShownAxis& cols) {
+    int lastKey = 0;
+    for (const ShownAxis::Place& col : cols.places)
+        lastKey = std::max(lastKey, col.tokens.back());
     const auto seesAll = [&](int query) {
         const KeyMask::Range range = mask.open[static_cast<std::size_t>(query)];
-        return range.begin == 0 && std::ranges::all_of(cols.places, [&](const ShownAxis::Place& col) {
-                   return col.tokens.back() < range.end;
-               });
+        return range.begin == 0 && lastKey < range.end;
     };
     if (!mask.additive && std::ranges::all_of(rows.places, [&](const ShownAxis::Place& row) {
             return std::ranges::all_of(row.tokens, seesAll);
         }))
         return {};
     std::vector<bool> closed(static_cast<std::size_t>(rows.size()) * static_cast<std::size_t>(cols.size()));
+    if (!mask.additive && isEveryToken(rows, mask.open.size()) &&
+        isEveryToken(cols, static_cast<std::size_t>(lastKey) + 1))
+        return closedOutside(mask.open, cols.size(), std::move(closed));
     bool any = false;
     std::size_t at = 0;
     for (const ShownAxis::Place& row : rows.places)
@@ -261,6 +282,25 @@ ShownStage shownStage(const AttentionTrace& trace, LayerIndex layer, HeadIndex h
     if (stage == Stage::Weights)
         out.closed = closedCells(trace.mask, out.rows, out.cols);
     return out;
+}
+
+ShownStage cropped(const ShownStage& stage, const CellRegion& region) {
+    const int top = std::clamp(region.rowBegin, 0, stage.matrix->rows() - 1);
+    const int left = std::clamp(region.colBegin, 0, stage.matrix->cols() - 1);
+    const int bottom = std::clamp(region.rowEnd, top + 1, stage.matrix->rows());
+    const int right = std::clamp(region.colEnd, left + 1, stage.matrix->cols());
+    ShownStage part;
+    part.matrix = share(copy(MatrixView(*stage.matrix).rowRange(top, bottom).colRange(left, right)));
+    part.rows.places.assign(stage.rows.places.begin() + top, stage.rows.places.begin() + bottom);
+    part.cols.places.assign(stage.cols.places.begin() + left, stage.cols.places.begin() + right);
+    if (!stage.emptyRows.empty())
+        part.emptyRows.assign(stage.emptyRows.begin() + top, stage.emptyRows.begin() + bottom);
+    if (!stage.removed.empty())
+        part.removed.assign(stage.removed.begin() + top, stage.removed.begin() + bottom);
+    for (int r = top; !stage.closed.empty() && r < bottom; ++r)
+        for (int c = left; c < right; ++c)
+            part.closed.push_back(stage.cellIsClosed(r, c));
+    return part;
 }
 
 Matrix combined(std::span<const SharedMatrix> matrices, Combine how) {

@@ -40,6 +40,14 @@ struct ShownStage {
     }
 };
 
+// Cells [rowBegin, rowEnd) x [colBegin, colEnd) of a shown matrix.
+struct CellRegion {
+    int rowBegin = 0, rowEnd = 0, colBegin = 0, colEnd = 0;
+    bool operator==(const CellRegion&) const = default;
+};
+// A part of a shown stage with its labels; a region that reaches beyond it is cut. At least one cell is left.
+ShownStage cropped(const ShownStage& stage, const CellRegion& region);
+
 // Weights under `words`: the sum over the keys of a word, the mean over its queries, so that rows still sum to 1 (fully
 // masked rows do not count). Other stages have no such sum: their pieces stay apart. Weights under `drop`: special
 // queries and keys go and each row is divided by the sum of what is left, before words are merged; other stages just

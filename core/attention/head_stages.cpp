@@ -162,6 +162,18 @@ HeadStages headStages(const AttentionTrace& t, LayerIndex layer, HeadIndex head,
     return out;
 }
 
+std::vector<float> weightsRow(const AttentionTrace& t, LayerIndex layer, HeadIndex head, int row) {
+    const bool needsAll = t.scenario.model->captured() || t.layer(layer).meanWeights ||
+                          has(t.scenario.rules, Rule::SoftmaxQueries); // there already, or sums of columns
+    if (needsAll) {
+        const SharedMatrix all = stageMatrix(t, layer, head, Stage::Weights);
+        return {all->row(row).begin(), all->row(row).end()};
+    }
+    const HeadInputs in = headInputs(t.scenario, t.mask, t.layer(layer), layer, head);
+    const Matrix weights = t.backend->attend(in.problem, row, row + 1, {.weights = true}).weights;
+    return {weights.values().begin(), weights.values().end()};
+}
+
 void visitWeights(const AttentionTrace& t, LayerIndex layer, std::span<const HeadIndex> heads,
                   const std::function<void(int which, int begin, MatrixView weights)>& visit,
                   const std::stop_token& stop) {

@@ -13,6 +13,9 @@ struct HeadStages {
 // Only the wanted ones are filled. Under softmax-queries all rows are computed together.
 HeadStages headStages(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, HeadWanted wanted);
 
+// One row of a head's weights (keys), the same bits as in the whole matrix; costs about as much as it is long.
+std::vector<float> weightsRow(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, int row);
+
 // The weights of heads of one layer, a block of whole rows at a time, for what is made of maps that nobody keeps.
 // `which` counts in `heads`. Blocks come in any order and from several threads at once; visit must not compute with the
 // trace's backend. Throws Cancelled.

@@ -3,6 +3,8 @@
 // only, so that headers stay quick to compile.
 #pragma once
 
+#include "core/tensor/page_allocator.h"
+
 #include <cassert>
 #include <cstddef>
 #include <memory>
@@ -41,7 +43,7 @@ private:
     }
 
     int m_rows = 0, m_cols = 0;
-    std::vector<float> m_data;
+    std::vector<float, PageAllocator<float>> m_data;
 };
 
 // Published matrices are immutable and shared: between threads, undo steps and traces. Identity (the pointer) says

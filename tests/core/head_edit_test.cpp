@@ -105,6 +105,8 @@ TEST(Overview, SummariesAreThoseOfTheWholeMaps) {
         const CellRef pinned{1, 2};
         const auto summaries = summariesOf(*t, 16, pinned);
         ASSERT_EQ(summaries.size(), 8U);
+        auto pinnedLater = summariesOf(*t, 16, std::nullopt);
+        pinCell(pinnedLater, *t, pinned);
         for (const HeadSummary& s : summaries) {
             SCOPED_TRACE(name + " L" + std::to_string(s.metrics.layer.value) + " H" +
                          std::to_string(s.metrics.head.value));
@@ -121,6 +123,10 @@ TEST(Overview, SummariesAreThoseOfTheWholeMaps) {
                 }
             }
             EXPECT_EQ(s.thumbnail, pooled);
+            const auto& later = pinnedLater[static_cast<std::size_t>(&s - summaries.data())];
+            EXPECT_EQ(later.pinnedWeight, a(pinned.row, pinned.col));
+            for (int r = 0; r < a.rows(); ++r)
+                EXPECT_TRUE(std::ranges::equal(weightsRow(*t, s.metrics.layer, s.metrics.head, r), a.row(r)));
             EXPECT_NEAR(s.metrics.entropy, entropy / a.rows(), 1e-5);
             EXPECT_NEAR(s.metrics.distance, distance / a.rows(), 1e-4);
             EXPECT_EQ(s.pinnedWeight, a(pinned.row, pinned.col));

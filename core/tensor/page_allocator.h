@@ -1,0 +1,24 @@
+// PageAllocator: where the numbers of a Matrix lie. Large ones begin at a huge page and ask for huge pages: touching
+// fresh memory in small ones takes longer than computing what goes into it. Not here: memory that a thread keeps
+// (parallel.h).
+#pragma once
+
+#include <cstddef>
+
+namespace headscope {
+
+void* allocatePages(std::size_t bytes); // throws std::bad_alloc
+void freePages(void* data);
+
+template<class T>
+struct PageAllocator {
+    using value_type = T;
+    PageAllocator() = default;
+    template<class Other>
+    explicit PageAllocator(const PageAllocator<Other>&) {}
+    T* allocate(std::size_t count) { return static_cast<T*>(allocatePages(count * sizeof(T))); }
+    void deallocate(T* data, std::size_t) { freePages(data); }
+    bool operator==(const PageAllocator&) const = default;
+};
+
+} // namespace headscope
