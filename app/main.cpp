@@ -24,7 +24,9 @@ int openWindow(int argc, char** argv, const headscope::cli::Arguments& arguments
     headscope::cli::silenceQtMessages();
     QApplication application(argc, argv);
     try {
-        return headscope::runWindow(arguments.empty() ? QString() : QString::fromStdString(arguments[0]));
+        const headscope::cli::WindowStart start = headscope::cli::windowStart(arguments);
+        return headscope::runWindow(QString::fromStdString(start.file.value_or("")),
+                                    QString::fromStdString(start.backend.value_or("")));
     } catch (const headscope::InputError& e) {
         headscope::cli::printFailure(std::cerr, e.what());
         return 2;

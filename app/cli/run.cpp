@@ -1,6 +1,9 @@
 #include "app/cli/run.h"
 
+#include "app/cli/command_line.h"
 #include "app/cli/commands.h"
+#include "app/cli/common_options.h"
+#include "core/backend/backend.h"
 #include "core/backend/notes.h"
 #include "core/tensor/errors.h"
 
@@ -10,6 +13,7 @@
 #include <istream>
 #include <new>
 #include <ostream>
+#include <sstream>
 #include <string_view>
 
 namespace headscope::cli {
@@ -41,7 +45,9 @@ const Command* findCommand(std::string_view name) {
 void printHelp(std::ostream& out) {
     out << "Headscope shows what attention heads really compute.\n\n"
            "Usage:\n"
-           "  headscope [FILE]                 open the window (on a scenario or a model file)\n"
+           "  headscope [FILE]                 open the window (on a scenario or a model file); also with --backend "
+           "NAME\n"
+           "                                   and --threads N, for this time\n"
            "  headscope COMMAND [OPTIONS]      work without a window and without a display\n\n"
            "Commands:\n";
     for (const Command& c : commands)
@@ -133,18 +139,43 @@ int run(const Arguments& arguments, std::istream& in, std::ostream& out, std::os
     return status;
 }
 
+static bool isWindowOption(const std::string& argument) {
+    return argument.starts_with("--backend") || argument.starts_with("--threads");
+}
+
 bool wantsWindow(const Arguments& arguments) {
-    if (arguments.empty())
+    if (arguments.empty() || isWindowOption(arguments[0]))
         return true;
-    return arguments.size() == 1 && !arguments[0].starts_with('-') && arguments[0] != "help" &&
-           !findCommand(arguments[0]);
+    const bool isFile = !arguments[0].starts_with('-') && arguments[0] != "help" && !findCommand(arguments[0]);
+    return isFile && (arguments.size() == 1 || isWindowOption(arguments[1]));
+}
+
+WindowStart windowStart(const Arguments& arguments) {
+    WindowStart start;
+    CommandLine line("", "Opens the window.", "headscope lesson.headscope");
+    line.positional("FILE", start.file, "a scenario or a model");
+    line.value("--backend", start.backend, "NAME", "what computes");
+    line.value("--threads", start.threads, "N", "threads");
+    std::ostringstream help; // --help alone is no window
+    line.parse(arguments, help);
+    return start;
+}
+
+static void checkWindowStart(const Arguments& arguments) {
+    const WindowStart start = windowStart(arguments);
+    std::error_code ignored;
+    if (start.file && !std::filesystem::exists(*start.file, ignored))
+        throw InputError("'" + *start.file + "' is neither a file nor a command (headscope --help lists the commands)");
+    setThreads(start.threads);
+    if (start.backend)
+        backendByName(*start.backend);
 }
 
 std::optional<int> windowRefusal(const Arguments& arguments, bool hasDisplay, std::ostream& err) {
-    std::error_code ignored;
-    if (!arguments.empty() && !std::filesystem::exists(arguments[0], ignored)) {
-        printFailure(err,
-                     "'" + arguments[0] + "' is neither a file nor a command (headscope --help lists the commands)");
+    try {
+        checkWindowStart(arguments);
+    } catch (const InputError& e) {
+        printFailure(err, e.what());
         return 2;
     }
     if (!hasDisplay) {

@@ -38,6 +38,8 @@ void drawWindow(const ScreenshotOptions& o, Document document, const std::string
     spec.headChosen = o.compute.layer || o.compute.head || o.compute.scenario || o.cell;
     spec.dark = o.dark;
     spec.projector = o.projector;
+    spec.backend = QString::fromStdString(o.compute.backend.value_or(""));
+    chosenBackend(o.compute); // one that cannot be used is refused before anything is drawn
     const OffscreenApplication application;
     writeScreenshot(spec, QString::fromStdString(path));
 }

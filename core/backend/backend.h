@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -91,7 +92,11 @@ class Backend {
 public:
     virtual ~Backend() = default;
     virtual std::string name() const = 0;        // "cpu": what --backend calls it
-    virtual std::string description() const = 0; // for the status line and `devices`
+    virtual std::string description() const = 0; // for `devices`
+    // For the status line: what computes, in a few words, and how far its numbers are from the CPU's where that was
+    // measured (relative to the largest).
+    virtual std::string place() const { return name(); }
+    virtual std::optional<double> differenceFromCpu() const { return std::nullopt; }
 
     // x w + b: (n, a) (a, b) -> (n, b), into `out`, which overlaps no operand. bias is (1, b) or null.
     virtual void linearInto(MatrixView x, const Weights& w, const Matrix* bias, MatrixWindow out) const = 0;

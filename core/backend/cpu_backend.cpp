@@ -127,11 +127,10 @@ class CpuBackend final : public Backend {
 public:
     std::string name() const override { return "cpu"; }
     std::string description() const override {
-        const int threads = threadCount();
         return std::string("CPU, fused kernels for ") +
-               (kernels().isa[0] == 'v' ? "x86-64-" + std::string(kernels().isa) : "any processor") + ", " +
-               std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+               (kernels().isa[0] == 'v' ? "x86-64-" + std::string(kernels().isa) : "any processor") + ", " + threads();
     }
+    std::string place() const override { return "CPU, " + threads(); }
 
     void linearInto(MatrixView x, const Weights& w, const Matrix* bias, MatrixWindow out) const override {
         assert(x.cols == w.view.rows && out.rows == x.rows && out.cols == w.view.cols);
@@ -207,6 +206,11 @@ public:
     }
 
 private:
+    static std::string threads() {
+        const int count = threadCount();
+        return std::to_string(count) + (count == 1 ? " thread" : " threads");
+    }
+
     // A single column, as one weight that was edited asks for.
     static void columnInto(MatrixView x, MatrixView column, const Matrix* bias, MatrixWindow out) {
         const std::size_t k = static_cast<std::size_t>(x.cols);

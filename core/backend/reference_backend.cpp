@@ -17,6 +17,7 @@ class ReferenceBackend final : public Backend {
 public:
     std::string name() const override { return "reference"; }
     std::string description() const override { return "CPU reference (Eigen, sums in double, one thread)"; }
+    std::string place() const override { return "CPU, sums in double"; }
 
     void linearInto(MatrixView x, const Weights& w, const Matrix* bias, MatrixWindow out) const override {
         copyInto(headscope::linear(x, w.view, bias), out);

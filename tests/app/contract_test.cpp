@@ -60,6 +60,18 @@ TEST(Contract, TheWindowIsForNoArgumentAndForOneFile) {
     EXPECT_FALSE(cli::wantsWindow({"render"}));
     EXPECT_FALSE(cli::wantsWindow({"--version"}));
     EXPECT_FALSE(cli::wantsWindow({"render", "lesson.headscope"}));
+    EXPECT_TRUE(cli::wantsWindow({"--backend", "reference"}));
+    EXPECT_TRUE(cli::wantsWindow({"lesson.headscope", "--threads", "1"}));
+    EXPECT_FALSE(cli::wantsWindow({"render", "--threads", "1"}));
+}
+
+TEST(Contract, WhatComputesInTheWindowIsRefusedBeforeItOpens) {
+    EXPECT_EQ(cli::windowStart({"--backend", "reference", "--threads=2"}).backend, "reference");
+    for (const Arguments& wrong : {Arguments{"--backend", "gpu"}, {"--threads", "0"}, {"--threads"}}) {
+        std::ostringstream err;
+        EXPECT_EQ(cli::windowRefusal(wrong, true, err), 2);
+        expectFailure({2, "", err.str()}, 2, {wrong[0].substr(2)});
+    }
 }
 
 TEST(Contract, WithoutADisplayTheWindowNamesWhatWorks) {

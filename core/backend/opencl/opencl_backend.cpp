@@ -55,11 +55,15 @@ public:
         }
         return text;
     }
-    bool works() const override { return ready(); }
-    double difference() const override {
+    std::string place() const override {
         const std::lock_guard lock(m_mutex);
-        return m_difference;
+        return m_state == State::Failed ? "CPU, " + m_name + " having failed" : m_device.facts().name;
     }
+    std::optional<double> differenceFromCpu() const override {
+        const std::lock_guard lock(m_mutex);
+        return m_state == State::Works ? std::optional(m_difference) : std::nullopt;
+    }
+    bool works() const override { return ready(); }
     std::string why() const {
         const std::lock_guard lock(m_mutex);
         return m_why;

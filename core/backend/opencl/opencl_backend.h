@@ -17,9 +17,8 @@ class OpenClBackend : public Backend {
 public:
     static constexpr double tolerance = 1e-4; // of the largest entry of a result, against the reference
 
-    // The device compared with the reference, now: the largest difference, or nothing where it has failed.
+    // The device compared with the reference, now; differenceFromCpu() says how far apart they were.
     virtual bool works() const = 0;
-    virtual double difference() const = 0; // relative; 0 before works() was asked
 };
 
 // One entry per device, in the order of N; where there is none, a single one that says why. Measures each device.
