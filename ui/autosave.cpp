@@ -45,14 +45,18 @@ void Autosave::saveNow() {
             return;
         m_lock = std::move(lock);
     }
-    try {
-        saveScenario({m_workspace.scenario(), m_workspace.view()}, toUtf8(m_path));
-    } catch (const std::exception&) { // disk full, no permission: the next change tries again
-    }
+    const Document document{m_workspace.scenario(), m_workspace.view()};
+    const auto work = [document, path = toUtf8(m_path)](const std::stop_token& stop) {
+        saveScenario(document, path, {.progress = {}, .stop = stop});
+        return true;
+    };
+    m_writing.submit(
+        work, [](const Outcome<bool>&) {}, true); // disk full, no permission: the next change tries again
 }
 
 void Autosave::discard() {
     m_timer.stop();
+    m_writing.stopAndWait();
     if (!m_lock)
         return;
     QFile::remove(m_path);

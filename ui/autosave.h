@@ -3,6 +3,8 @@
 // running program behind it was left by a crash. Called by the window. Not here: the question whether to open it.
 #pragma once
 
+#include "ui/latest_wins.h"
+
 #include <QLockFile>
 #include <QObject>
 #include <QStringList>
@@ -23,7 +25,9 @@ public:
     Autosave(Workspace& workspace, const QString& folder, QObject* parent = nullptr);
     ~Autosave() override;
 
-    void saveNow(); // does nothing when nothing is unsaved; a folder that cannot be written to is no reason to disturb
+    // In the background, since a large checkpoint is summed first. Does nothing when nothing is unsaved; a folder that
+    // cannot be written to is no reason to disturb.
+    void saveNow();
     void discard();
     QString path() const { return m_path; }
 
@@ -36,6 +40,7 @@ private:
     QString m_path;
     std::unique_ptr<QLockFile> m_lock; // held while the file is there and this program runs
     QTimer m_timer;
+    LatestWins<bool> m_writing;
 };
 
 } // namespace headscope

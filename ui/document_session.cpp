@@ -6,29 +6,34 @@
 #include "ui/workspace.h"
 
 #include <QDateTime>
+#include <QEventLoop>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
 #include <QMessageBox>
+#include <QProgressDialog>
 #include <QSettings>
+#include <QTimer>
 
 namespace headscope {
 
 static constexpr int mostRecent = 8;
+static constexpr int patienceMilliseconds = 300; // then it is said that something takes a while
 
 static bool isScenarioFile(const QString& path) {
     return path.endsWith(QLatin1String(".headscope"), Qt::CaseInsensitive);
 }
 
-Document openAnyFile(const QString& path, const QString& text) {
+Document openAnyFile(const QString& path, const QString& text, const OpenHooks& hooks) {
     if (isScenarioFile(path))
-        return openScenario(toUtf8(path));
+        return openScenario(toUtf8(path), hooks);
     ScenarioRequest request;
     request.source.name = toUtf8(path);
     request.defaultText = toUtf8(text);
+    request.firstPart = true;
     View view;
     view.values = true;
-    return {makeScenario(std::move(request)), view};
+    return {makeScenario(std::move(request), hooks), view};
 }
 
 Document firstDocument() {
@@ -39,7 +44,7 @@ Document firstDocument() {
     return document;
 }
 
-Scenario withModel(const Scenario& scenario, ModelSource source) {
+Scenario withModel(const Scenario& scenario, ModelSource source, const OpenHooks& hooks) {
     ScenarioRequest request;
     const bool worked = source.name == "worked-example";
     const bool leavesWorked = scenario.source.name == "worked-example" && !worked;
@@ -55,7 +60,8 @@ Scenario withModel(const Scenario& scenario, ModelSource source) {
         request.scale = scenario.scale;
     request.temperature = scenario.temperature;
     request.rules = scenario.rules;
-    return makeScenario(std::move(request));
+    request.firstPart = true;
+    return makeScenario(std::move(request), hooks);
 }
 
 DocumentSession::DocumentSession(Workspace& workspace, QWidget* window)
@@ -73,27 +79,60 @@ bool DocumentSession::unsaved() const {
 }
 
 QString DocumentSession::savedState() const {
+    if (m_saving.busy())
+        return tr("saving");
     if (unsaved())
         return tr("unsaved changes");
     return m_path.isEmpty() ? tr("not saved") : tr("saved");
 }
 
+// The hooks of a job: how far it is is told on this thread. The job ends before this object does.
+OpenHooks DocumentSession::hooks(const std::stop_token& stop) {
+    const auto tell = [this](double fraction) {
+        QMetaObject::invokeMethod(
+            this, [this, fraction] { emit taskProgressed(fraction); }, Qt::QueuedConnection);
+    };
+    return {tell, stop};
+}
+
+void DocumentSession::tellTask() {
+    if (m_saving.busy())
+        emit taskChanged(m_savingTask);
+    else
+        emit taskChanged(m_opening.busy() || m_switching.busy() ? m_openingTask : QString());
+}
+
+void DocumentSession::stopTask() {
+    if (m_saving.busy()) {
+        m_saving.cancel();
+    } else {
+        m_opening.cancel();
+        m_switching.cancel();
+    }
+    emit taskChanged({});
+}
+
+void DocumentSession::tellWhatWasCut(const std::string& text) {
+    const Scenario& scenario = m_workspace.scenario();
+    if (!scenario.x && !scenario.model->captured() && scenario.firstText() != text)
+        emit textWasCut(fromUtf8(text));
+}
+
 void DocumentSession::open(const QString& path) {
     if (!mayDiscard())
         return;
-    const QString text = fromUtf8(m_workspace.scenario().firstText());
-    const auto work = [path, text](const std::stop_token& stop) {
-        Document document = openAnyFile(path, text);
+    const std::string text = m_workspace.scenario().firstText();
+    const auto work = [this, path, text](const std::stop_token& stop) {
+        Document document = openAnyFile(path, fromUtf8(text), hooks(stop));
         if (stop.stop_requested())
             throw Cancelled();
         return document;
     };
-    emit taskChanged(tr("Opening %1").arg(QFileInfo(path).fileName()));
-    m_opening.submit(work, [this, path](const Outcome<Document>& outcome) {
-        if (!m_opening.busy())
-            emit taskChanged({});
+    m_openingTask = tr("Opening %1").arg(QFileInfo(path).fileName());
+    m_opening.submit(work, [this, path, text](const Outcome<Document>& outcome) {
         if (const auto* failure = std::get_if<Failure>(&outcome))
             emit problem(failure->sentence);
+        tellTask();
         const auto* document = std::get_if<Document>(&outcome);
         if (!document)
             return;
@@ -101,7 +140,10 @@ void DocumentSession::open(const QString& path) {
         remember(path);
         m_workspace.reset(document->scenario, document->view);
         emit stateChanged();
+        if (!isScenarioFile(path))
+            tellWhatWasCut(text);
     });
+    tellTask();
 }
 
 void DocumentSession::openByDialog() {
@@ -129,20 +171,72 @@ bool DocumentSession::saveAs() {
 }
 
 bool DocumentSession::saveTo(const QString& path) {
-    try {
-        saveScenario({m_workspace.scenario(), m_workspace.view()}, toUtf8(path));
-    } catch (const std::exception& error) {
-        emit problem(fromUtf8(error.what()));
-        return false;
-    }
-    m_path = path;
-    m_workspace.undoStack()->setClean();
-    remember(path);
+    const Document document{m_workspace.scenario(), m_workspace.view()};
+    const auto work = [this, document, path](const std::stop_token& stop) {
+        saveScenario(document, toUtf8(path), hooks(stop));
+        return path;
+    };
+    m_savingTask = tr("Saving %1").arg(QFileInfo(path).fileName());
+    m_saving.submit(
+        work, [this, scenario = document.scenario](const Outcome<QString>& outcome) { endSaving(outcome, scenario); },
+        true);
+    waitForSaving(patienceMilliseconds);
+    if (!m_saving.busy())
+        return m_savedLast;
+    tellTask();
     emit stateChanged();
     return true;
 }
 
+void DocumentSession::endSaving(const Outcome<QString>& outcome, const Scenario& saved) {
+    m_savedLast = std::holds_alternative<QString>(outcome);
+    if (const auto* failure = std::get_if<Failure>(&outcome))
+        emit problem(failure->sentence);
+    if (const auto* path = std::get_if<QString>(&outcome)) {
+        m_path = *path;
+        remember(m_path);
+        if (saved == m_workspace.scenario()) // else it has been changed since
+            m_workspace.undoStack()->setClean();
+    }
+    tellTask();
+    emit stateChanged();
+    emit savingEnded();
+}
+
+// What the user does meanwhile waits too.
+void DocumentSession::waitForSaving(int milliseconds) {
+    QEventLoop loop;
+    connect(this, &DocumentSession::savingEnded, &loop, &QEventLoop::quit);
+    QTimer::singleShot(milliseconds, &loop, &QEventLoop::quit);
+    if (m_saving.busy())
+        loop.exec(QEventLoop::ExcludeUserInputEvents);
+}
+
+// Before the document goes: what is being saved is waited for, with a dialog to give it up. False: it was not saved.
+bool DocumentSession::finishSaving() {
+    if (!m_saving.busy())
+        return true;
+    QProgressDialog dialog(m_savingTask, tr("Cancel"), 0, 1000, m_window);
+    dialog.setWindowModality(Qt::WindowModal);
+    dialog.setMinimumDuration(0);
+    dialog.setAutoClose(false);
+    dialog.setAutoReset(false);
+    connect(this, &DocumentSession::taskProgressed, &dialog,
+            [&dialog](double fraction) { dialog.setValue(static_cast<int>(1000 * fraction)); });
+    connect(&dialog, &QProgressDialog::canceled, this, [this] { m_saving.cancel(); });
+    QEventLoop loop;
+    connect(this, &DocumentSession::savingEnded, &loop, [this, &loop] {
+        if (!m_saving.busy())
+            loop.quit();
+    });
+    dialog.show();
+    loop.exec();
+    return m_savedLast;
+}
+
 bool DocumentSession::mayDiscard() {
+    if (!finishSaving())
+        return false;
     if (!unsaved())
         return true;
     QMessageBox box(QMessageBox::Question, tr("Unsaved changes"),
@@ -151,41 +245,60 @@ bool DocumentSession::mayDiscard() {
     box.setInformativeText(tr("Save them before going on?"));
     box.setDefaultButton(QMessageBox::Save);
     const int answer = box.exec();
-    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save() && finishSaving());
 }
 
 void DocumentSession::useModel(const ModelSource& source) {
-    const Scenario scenario = m_workspace.scenario();
-    const auto work = [scenario, source](const std::stop_token& stop) {
-        Scenario next = withModel(scenario, source);
+    takeModel(source, m_workspace.scenario());
+}
+
+void DocumentSession::useModel(const ModelSource& source, const QString& text) {
+    Scenario scenario = m_workspace.scenario();
+    (scenario.texts ? scenario.texts->source : scenario.query).source = toUtf8(text);
+    takeModel(source, scenario);
+}
+
+// asked: its texts and settings are taken over.
+void DocumentSession::takeModel(const ModelSource& source, const Scenario& asked) {
+    const auto work = [this, asked, source](const std::stop_token& stop) {
+        Scenario next = withModel(asked, source, hooks(stop));
         if (stop.stop_requested())
             throw Cancelled();
         return next;
     };
-    emit taskChanged(tr("Opening %1").arg(fromUtf8(source.name)));
-    m_switching.submit(work, [this, source](const Outcome<Scenario>& outcome) {
-        if (!m_switching.busy())
-            emit taskChanged({});
+    m_openingTask = tr("Opening %1").arg(fromUtf8(source.name));
+    m_switching.submit(work, [this, source, text = asked.firstText()](const Outcome<Scenario>& outcome) {
         if (const auto* failure = std::get_if<Failure>(&outcome))
             emit problem(failure->sentence);
-        else if (const auto* next = std::get_if<Scenario>(&outcome))
-            m_workspace.edit(tr("Use the model %1").arg(fromUtf8(source.name)), *next);
+        tellTask();
+        const auto* next = std::get_if<Scenario>(&outcome);
+        if (next && m_workspace.edit(tr("Use the model %1").arg(fromUtf8(source.name)), *next))
+            tellWhatWasCut(text);
     });
-}
-
-void DocumentSession::stopOpening() {
-    m_opening.cancel();
-    m_switching.cancel();
-    emit taskChanged({});
+    tellTask();
 }
 
 void DocumentSession::openText(const QString& text) {
+    const QString line = text.simplified();
     try {
-        const QString line = text.simplified();
         m_workspace.edit(tr("Drop a text"), withTexts(m_workspace.scenario(), toUtf8(line), std::nullopt));
+    } catch (const TextTooLong& error) {
+        emit tooLong(line, fromUtf8(error.what()));
     } catch (const InputError& error) {
         emit problem(fromUtf8(error.what()));
     }
+}
+
+void DocumentSession::openTextFile(const QString& path) {
+    constexpr qint64 longest = 1 << 20; // bytes: many times what any model takes
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly))
+        emit problem(tr("%1: %2").arg(path, file.errorString()));
+    else if (file.size() > longest)
+        emit problem(tr("%1: a text has at most 1 MiB here, this file has %2; take a part of it")
+                         .arg(path, QLocale().formattedDataSize(file.size())));
+    else
+        openText(QString::fromUtf8(file.readAll()));
 }
 
 void DocumentSession::offerRecovery(const QString& folder) {

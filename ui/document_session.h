@@ -1,5 +1,6 @@
 // DocumentSession: the file behind the workspace: open, save, recent files, the question before edits are lost. Opening
-// happens in the background. Not here: what files contain (core/exchange, core/model).
+// and saving happen in the background and can be stopped; until they are done everything stays as it is. Not here: what
+// files contain (core/exchange, core/model).
 #pragma once
 
 #include "core/exchange/scenario_file.h"
@@ -18,12 +19,14 @@ namespace headscope {
 
 class Workspace;
 
-// Any file that the window opens: a scenario, or a model to be used on `text`. Throws InputError or LoadError.
-Document openAnyFile(const QString& path, const QString& text);
+// Any file that the window opens: a scenario, or a model to be used on `text`, or on the first part of it that the
+// model takes. Throws InputError, LoadError, Cancelled.
+Document openAnyFile(const QString& path, const QString& text, const OpenHooks& hooks = {});
 // The first document of a fresh window: the default model on the first example.
 Document firstDocument();
-// The scenario with another model on the same texts; the worked example brings its own sentence.
-Scenario withModel(const Scenario& scenario, ModelSource source);
+// The scenario with another model on the same texts, or on the first part that the model takes; the worked example
+// brings its own sentence.
+Scenario withModel(const Scenario& scenario, ModelSource source, const OpenHooks& hooks = {});
 
 class DocumentSession : public QObject {
     Q_OBJECT
@@ -37,13 +40,17 @@ public:
 
     void open(const QString& path); // asks before edits are lost
     void openByDialog();
+    // False when it failed or the user gave it up. What takes longer than a moment (a large checkpoint is summed first)
+    // goes on in the background: the document is saved as it was when it was asked for.
     bool save();
     bool saveAs();
     bool saveTo(const QString& path);
-    bool mayDiscard(); // true when nothing is unsaved, or the user says so
+    bool mayDiscard(); // true when nothing is unsaved, or the user says so; waits for what is being saved
     void useModel(const ModelSource& source);
-    void stopOpening(); // what is being opened is forgotten; everything stays as it is
-    void openText(const QString& text);
+    void useModel(const ModelSource& source, const QString& text); // on another text
+    void stopTask();                        // what is being opened or saved is given up; everything stays as it is
+    void openText(const QString& text);     // in place of the first one
+    void openTextFile(const QString& path); // UTF-8
     // Offers what a crash has left behind (Autosave) and takes it up as an unsaved, undoable change; asks once a file.
     void offerRecovery(const QString& folder);
 
@@ -54,8 +61,20 @@ signals:
     void stateChanged();
     void problem(const QString& sentence);
     void taskChanged(const QString& task); // "Opening model.gguf"; empty: done
+    void taskProgressed(double fraction);
+    void savingEnded();
+    void tooLong(const QString& text, const QString& why); // a text, for this model
+    // A model was opened that takes only a part of this text, and shows it.
+    void textWasCut(const QString& whole);
 
 private:
+    OpenHooks hooks(const std::stop_token& stop);
+    void tellTask();
+    void takeModel(const ModelSource& source, const Scenario& asked);
+    void endSaving(const Outcome<QString>& outcome, const Scenario& saved);
+    void waitForSaving(int milliseconds);
+    bool finishSaving();
+    void tellWhatWasCut(const std::string& text);
     void remember(const QString& path);
     QString folder() const;
 
@@ -64,8 +83,11 @@ private:
     QString m_path;
     QStringList m_recent;
     bool m_remembers = true;
+    QString m_openingTask, m_savingTask; // what is said of them
+    bool m_savedLast = true;             // the last saving has worked
     LatestWins<Document> m_opening;
     LatestWins<Scenario> m_switching;
+    LatestWins<QString> m_saving; // the path
 };
 
 } // namespace headscope

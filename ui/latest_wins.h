@@ -64,6 +64,15 @@ public:
         m_stop.request_stop();
     }
     bool busy() const { return m_running; }
+    // As cancel, and even what is finished is not delivered.
+    void drop() {
+        cancel();
+        ++m_generation;
+    }
+    void stopAndWait() { // as drop, and no job runs any more
+        drop();
+        m_pool.waitForDone();
+    }
 
 private:
     struct Job {
