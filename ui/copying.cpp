@@ -2,6 +2,7 @@
 
 #include "core/analysis/shown.h"
 #include "core/exchange/scenario_file.h"
+#include "core/tensor/errors.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
 #include "ui/widgets/number_block.h"
@@ -35,6 +36,10 @@ void copyPicture(const Workspace& workspace) {
 QString tableText(const Workspace& workspace) {
     const View& view = workspace.view();
     const ShownStage table = shownHeads(*workspace.trace(), view);
+    constexpr std::size_t mostCells = 1 << 20; // some ten megabytes of text
+    if (table.matrix->size() > mostCells)
+        throw InputError(std::to_string(table.matrix->rows()) + " x " + std::to_string(table.matrix->cols()) +
+                         " numbers are too many for the clipboard; write them with `headscope dump`");
     QString text;
     for (const ShownAxis::Place& col : table.cols.places)
         text += u'\t' + fromUtf8(col.label);
@@ -48,9 +53,13 @@ QString tableText(const Workspace& workspace) {
     return text;
 }
 
-void copyTable(const Workspace& workspace) {
-    if (workspace.trace())
-        QGuiApplication::clipboard()->setText(tableText(workspace));
+void copyTable(Workspace& workspace) {
+    try {
+        if (workspace.trace())
+            QGuiApplication::clipboard()->setText(tableText(workspace));
+    } catch (const InputError& error) {
+        emit workspace.noted(fromUtf8(error.what()));
+    }
 }
 
 void printFigure(const Workspace& workspace, QWidget* window) {

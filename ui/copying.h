@@ -19,7 +19,7 @@ FigureSource figureSource(const Workspace& workspace);
 FigureSpec figureSpec(const Workspace& workspace);
 
 void copyPicture(const Workspace& workspace);
-void copyTable(const Workspace& workspace); // tab-separated, with labels
+void copyTable(Workspace& workspace); // tab-separated, with labels; where it is too large that is noted
 QString tableText(const Workspace& workspace);
 void printFigure(const Workspace& workspace, QWidget* window);   // asks for a printer
 void printFigure(const Workspace& workspace, QPrinter& printer); // as wide as the page, on white; ScreenResolution

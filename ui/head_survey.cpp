@@ -30,13 +30,20 @@ const HeadSummary* mostTelling(const Survey& survey) {
     return best;
 }
 
-Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop) {
+Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const SharedSurvey& before,
+                   const std::stop_token& stop, const Progress& progress) {
     Survey survey;
     survey.trace = trace;
     survey.pinned = pinned;
     const std::int64_t cells = static_cast<std::int64_t>(trace->scenario.queries()) * trace->scenario.keys();
-    if (cells <= HeadSurvey::mostCells)
-        survey.heads = summariesOf(*trace, HeadSurvey::thumbnailCells, pinned, stop);
+    if (cells > HeadSurvey::mostCells)
+        return survey;
+    if (before && before->trace == trace) {
+        survey.heads = before->heads;
+        pinCell(survey.heads, *trace, pinned, stop);
+    } else {
+        survey.heads = summariesOf(*trace, HeadSurvey::thumbnailCells, pinned, stop, progress);
+    }
     return survey;
 }
 
@@ -52,10 +59,19 @@ const HeadSummary& Survey::at(LayerIndex layer, HeadIndex head) const {
 }
 
 HeadSurvey::HeadSurvey(Workspace& workspace, QObject* parent) : QObject(parent), m_workspace(workspace) {
+    m_patience.setSingleShot(true);
+    m_patience.setInterval(300);
+    connect(&m_patience, &QTimer::timeout, this, [this] {
+        if (m_current && m_current->trace != m_workspace.trace()) {
+            m_current = nullptr;
+            emit changed();
+        }
+    });
     connect(&workspace, &Workspace::traceChanged, this, &HeadSurvey::refresh);
     connect(&workspace, &Workspace::viewChanged, this, [this] {
         const View& view = m_workspace.view();
-        if (m_current && isTokenByToken(view.stage) && m_current->pinned != view.cell)
+        const bool isPresent = m_current && m_current->trace == m_workspace.trace(); // else one is on its way
+        if (isPresent && isTokenByToken(view.stage) && m_current->pinned != view.cell)
             refresh();
     });
 }
@@ -66,19 +82,38 @@ void HeadSurvey::refresh() {
     if (!trace)
         return;
     const std::optional<CellRef> pinned = isTokenByToken(view.stage) ? view.cell : std::nullopt;
-    const auto work = [trace, pinned](const std::stop_token& stop) {
-        return std::make_shared<const Survey>(surveyHeads(trace, pinned, stop));
+    // The destructor waits for a running job, so `this` outlives it.
+    const auto progress = [this](double fraction) {
+        QMetaObject::invokeMethod(
+            this, [this, fraction] { emit progressed(fraction); }, Qt::QueuedConnection);
+    };
+    const auto work = [trace, pinned, before = m_current, progress](const std::stop_token& stop) {
+        return std::make_shared<const Survey>(surveyHeads(trace, pinned, before, stop, progress));
     };
     m_jobs.submit(work, [this](const Outcome<SharedSurvey>& outcome) {
-        if (const auto* survey = std::get_if<SharedSurvey>(&outcome)) {
-            m_current = *survey;
-            const bool isPresent =
-                m_current->trace == m_workspace.trace() && m_current->trace->scenario == m_workspace.scenario();
-            if (const HeadSummary* head = isPresent ? mostTelling(*m_current) : nullptr)
-                m_workspace.offerHead(head->metrics.layer, head->metrics.head, head->strongest);
-            emit changed();
-        }
+        if (const auto* survey = std::get_if<SharedSurvey>(&outcome))
+            take(*survey);
+        emit busyChanged();
     });
+    m_patience.start();
+    emit busyChanged();
+}
+
+void HeadSurvey::take(const SharedSurvey& survey) {
+    m_current = survey;
+    const bool isPresent =
+        m_current->trace == m_workspace.trace() && m_current->trace->scenario == m_workspace.scenario();
+    if (const HeadSummary* head = isPresent ? mostTelling(*m_current) : nullptr)
+        m_workspace.offerHead(head->metrics.layer, head->metrics.head, head->strongest);
+    emit changed();
+    const View& view = m_workspace.view();
+    if (isPresent && !busy() && isTokenByToken(view.stage) && m_current->pinned != view.cell)
+        refresh(); // another cell was pinned meanwhile
+    m_workspace.tellNotes();
+}
+
+void HeadSurvey::cancel() {
+    m_jobs.cancel();
 }
 
 } // namespace headscope

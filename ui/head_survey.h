@@ -6,6 +6,7 @@
 #include "ui/latest_wins.h"
 
 #include <QObject>
+#include <QTimer>
 
 #include <memory>
 #include <optional>
@@ -23,8 +24,10 @@ struct Survey {
 };
 using SharedSurvey = std::shared_ptr<const Survey>;
 
-// Pure; polls stop all the time. Throws Cancelled.
-Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const std::stop_token& stop);
+// Pure; polls stop all the time. Of `before`, which may be null, the heads are taken where it is of the same trace.
+// Throws Cancelled.
+Survey surveyHeads(const SharedTrace& trace, std::optional<CellRef> pinned, const SharedSurvey& before,
+                   const std::stop_token& stop, const Progress& progress = {});
 // The head to open a trained model on when nobody chose one: the one whose strongest link between two words is the most
 // striking; heads whose pattern position or special tokens explain count half. Null without heads.
 const HeadSummary* mostTelling(const Survey& survey);
@@ -35,7 +38,10 @@ class HeadSurvey : public QObject {
     Q_OBJECT
 public:
     explicit HeadSurvey(Workspace& workspace, QObject* parent = nullptr);
-    const SharedSurvey& current() const { return m_current; } // null before the first
+    // Null before the first, and where that of an earlier text has outlived a moment's patience.
+    const SharedSurvey& current() const { return m_current; }
+    bool busy() const { return m_jobs.busy(); }
+    void cancel(); // the heads stay without thumbnails
 
     static constexpr int thumbnailCells = 48;
     // A longer text is not surveyed: its heads are shown one at a time.
@@ -43,12 +49,16 @@ public:
 
 signals:
     void changed();
+    void busyChanged();
+    void progressed(double fraction);
 
 private:
     void refresh();
+    void take(const SharedSurvey& survey);
 
     Workspace& m_workspace;
     SharedSurvey m_current;
+    QTimer m_patience; // until what is shown of an earlier text is taken away
     LatestWins<SharedSurvey> m_jobs;
 };
 

@@ -1,6 +1,7 @@
 #include "ui/main_window.h"
 
 #include "ui/autosave.h"
+#include "ui/compute_menu.h"
 #include "ui/copying.h"
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/model_dialog.h"
@@ -12,6 +13,7 @@
 #include "ui/theme.h"
 #include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/links_panel.h"
+#include "ui/widgets/long_text_bar.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/status_line.h"
@@ -23,7 +25,7 @@
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
-#include <QFile>
+#include <QEventLoop>
 #include <QIcon>
 #include <QMimeData>
 #include <QSettings>
@@ -34,6 +36,7 @@ namespace headscope {
 
 // Raised when the arrangement of the docks changes, so that an old saved layout is not forced onto it.
 static constexpr int layoutVersion = 2;
+static constexpr int patienceMilliseconds = 400; // until the window is shown, though its file is not open yet
 
 MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     : QMainWindow(parent), m_remembers(remembers), m_workspace(new Workspace(this)),
@@ -45,6 +48,8 @@ MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     createDocks();
     createActions();
     connectWorkspace();
+    if (remembers)
+        m_workspace->setBackend(ComputeMenu::rememberedBackend());
     m_workspace->reset(std::move(document.scenario), std::move(document.view));
     restoreLayout();
     showTitle();
@@ -66,7 +71,18 @@ void MainWindow::connectWorkspace() {
     connect(m_workspace, &Workspace::scenarioChanged, this, &MainWindow::showTitle);
     connect(m_session, &DocumentSession::problem, m_messages, &MessageStrip::say);
     connect(m_session, &DocumentSession::taskChanged, m_status, &StatusLine::setTask);
-    connect(m_status, &StatusLine::taskCancelled, m_session, &DocumentSession::stopOpening);
+    connect(m_session, &DocumentSession::taskProgressed, m_status, &StatusLine::setTaskProgress);
+    connect(m_status, &StatusLine::taskCancelled, m_session, &DocumentSession::stopTask);
+    connect(m_workspace, &Workspace::noted, m_messages, &MessageStrip::say);
+    connect(m_session, &DocumentSession::tooLong, m_longText, &LongTextBar::offer);
+    connect(m_session, &DocumentSession::textWasCut, m_longText, &LongTextBar::follow);
+    connect(m_sentence, &SentenceBar::tooLong, m_longText, &LongTextBar::offer);
+    connect(m_longText, &LongTextBar::problem, m_messages, &MessageStrip::say);
+    connect(m_longText, &LongTextBar::wholeTextWanted, this, [this](const QString& text) {
+        ModelSource toy;
+        toy.name = "toy";
+        m_session->useModel(toy, text);
+    });
     connect(m_session, &DocumentSession::stateChanged, this, &MainWindow::showTitle);
     connect(m_stage->controls(), &ViewControls::problem, m_messages, &MessageStrip::say);
     connect(m_stage->controls(), &ViewControls::exportRequested, this, &MainWindow::showExport);
@@ -124,7 +140,10 @@ void MainWindow::showTitle() {
 void MainWindow::showExport() {
     if (!m_workspace->trace())
         return;
-    ExportDialog dialog(figureSource(*m_workspace), figureSpec(*m_workspace), this);
+    FigureSpec spec = figureSpec(*m_workspace);
+    if (m_stage->heatmap()->isVisible())
+        spec.region = m_stage->heatmap()->view()->zoomedPart();
+    ExportDialog dialog(figureSource(*m_workspace), spec, this);
     dialog.exec();
 }
 
@@ -198,11 +217,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
     const QMimeData* dropped = event->mimeData();
     const QString path = dropped->hasUrls() ? dropped->urls().constFirst().toLocalFile() : QString();
     if (path.endsWith(QLatin1String(".txt"), Qt::CaseInsensitive)) {
-        QFile file(path);
-        if (file.open(QIODevice::ReadOnly))
-            m_session->openText(QString::fromUtf8(file.readAll()));
-        else
-            m_messages->say(tr("%1: %2").arg(path, file.errorString()));
+        m_session->openTextFile(path);
     } else if (!path.isEmpty()) {
         m_session->open(path);
     } else if (dropped->hasText()) {
@@ -211,15 +226,34 @@ void MainWindow::dropEvent(QDropEvent* event) {
     event->acceptProposedAction();
 }
 
-int runWindow(const QString& file) {
+// Opens the file in the window that is not shown yet. What is wrong with it is thrown as long as the user has seen
+// nothing; what takes longer than a moment goes on under the user's eyes.
+static void openBeforeShown(MainWindow& window, const QString& file) {
+    DocumentSession& session = window.session();
+    QString problem;
+    QEventLoop loop;
+    QObject::connect(&session, &DocumentSession::problem, &loop, [&problem](const QString& s) { problem = s; });
+    QObject::connect(&session, &DocumentSession::taskChanged, &loop, [&loop](const QString& task) {
+        if (task.isEmpty())
+            loop.quit();
+    });
+    QTimer::singleShot(patienceMilliseconds, &loop, &QEventLoop::quit);
+    session.open(file);
+    loop.exec();
+    if (!problem.isEmpty())
+        throw InputError(toUtf8(problem));
+}
+
+int runWindow(const QString& file, const QString& backend) {
     QApplication::setOrganizationName(QStringLiteral("Headscope"));
     QApplication::setApplicationName(QStringLiteral("headscope"));
     QApplication::setApplicationDisplayName(QStringLiteral("Headscope"));
     applyTheme(makeTheme(false, false));
-    Document document = firstDocument();
+    MainWindow window(firstDocument());
+    if (!backend.isEmpty())
+        window.workspace().setBackend(backend);
     if (!file.isEmpty())
-        document = openAnyFile(file, fromUtf8(document.scenario.firstText()));
-    MainWindow window(std::move(document));
+        openBeforeShown(window, file);
     window.show();
     QTimer::singleShot(0, &window, [&window] { window.session().offerRecovery(Autosave::defaultFolder()); });
     return QApplication::exec();

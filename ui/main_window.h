@@ -16,6 +16,7 @@ class DocumentSession;
 class FoundList;
 class HeadGrid;
 class HeadSurvey;
+class LongTextBar;
 class MaskBrush;
 class MirrorWindow;
 class MessageStrip;
@@ -37,6 +38,7 @@ public:
     StagePanel& stagePanel() { return *m_stage; }
     SentenceBar& sentenceBar() { return *m_sentence; }
     MessageStrip& messages() { return *m_messages; }
+    LongTextBar& longText() { return *m_longText; }
     void setVisible(bool visible) override;
     void setLook(bool dark, bool projector);
     void arrangeDocks(); // as on the first day, for the present size
@@ -86,6 +88,7 @@ private:
     SentenceBar* m_sentence;
     TokenChips* m_chips;
     MessageStrip* m_messages;
+    LongTextBar* m_longText;
     StagePanel* m_stage;
     StatusLine* m_status;
     HeadGrid* m_heads;
@@ -97,7 +100,8 @@ private:
 };
 
 // Opens the window on a scenario, a checkpoint or nothing (the first example) and runs until it is closed; the exit
-// status. Needs a QApplication. Throws InputError or LoadError when the file cannot be used.
-int runWindow(const QString& file);
+// status. backend: what computes this time; empty: as remembered. Needs a QApplication. Throws InputError when the file
+// cannot be used; one that takes a while to open is opened in the window, which then says it.
+int runWindow(const QString& file, const QString& backend);
 
 } // namespace headscope

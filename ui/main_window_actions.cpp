@@ -1,6 +1,7 @@
 // The actions of MainWindow: every one is in a menu. What an action does is one line here or a function of its own.
 #include "ui/main_window.h"
 
+#include "ui/compute_menu.h"
 #include "ui/copying.h"
 #include "ui/dialogs/about_dialog.h"
 #include "ui/document_session.h"
@@ -161,6 +162,7 @@ void MainWindow::createModelMenu() {
         tr("A checkpoint (GGUF, hub folder) or an attention module as saved from PyTorch"),
         [this] { m_session->openByDialog(); });
     menu->addSeparator();
+    menu->addMenu(new ComputeMenu(*m_workspace, m_remembers, this));
     add(menu, tr("Compute &again"), QKeySequence(Qt::Key_F9), tr("After Stop, or after a failure"),
         [this] { m_workspace->compute(); });
     add(menu, tr("Stop &computing"), QKeySequence(Qt::CTRL | Qt::Key_Period), tr("The last result stays"),

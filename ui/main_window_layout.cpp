@@ -7,6 +7,7 @@
 #include "ui/widgets/cost_panel.h"
 #include "ui/widgets/found_list.h"
 #include "ui/widgets/head_grid.h"
+#include "ui/widgets/long_text_bar.h"
 #include "ui/widgets/next_word_panel.h"
 #include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
@@ -39,8 +40,9 @@ void MainWindow::createTop() {
     m_sentence = new SentenceBar(*m_workspace);
     m_chips = new TokenChips(*m_workspace);
     m_messages = new MessageStrip;
+    m_longText = new LongTextBar(*m_workspace);
     for (QWidget* row : {static_cast<QWidget*>(menu), static_cast<QWidget*>(m_sentence), static_cast<QWidget*>(m_chips),
-                         static_cast<QWidget*>(m_messages)})
+                         static_cast<QWidget*>(m_messages), static_cast<QWidget*>(m_longText)})
         rows->addWidget(row);
     rows->addSpacing(windowMargin - 2);
     setMenuWidget(top);

@@ -64,6 +64,8 @@ void writeScreenshot(const ScreenshotSpec& spec, const QString& path) {
     Document document = spec.document;
     document.view.values = true; // as the window opens
     MainWindow window(std::move(document), false);
+    if (!spec.backend.isEmpty())
+        window.workspace().setBackend(spec.backend);
     if (spec.headChosen)
         window.workspace().keepHead();
     QString problem;

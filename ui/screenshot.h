@@ -12,6 +12,7 @@ struct ScreenshotSpec {
     Document document;
     QSize size{1366, 768};   // logical pixels of the window
     double scaleFactor = 1;  // picture pixels for each logical one
+    QString backend;         // what computes; empty: the usual
     bool headChosen = false; // else the window chooses the head that it opens on
     bool dark = false, projector = false;
 };

@@ -1,7 +1,9 @@
 #include "ui/workspace.h"
 
 #include "core/attention/head_stages.h"
+#include "core/backend/notes.h"
 #include "ui/head_survey.h"
+#include "ui/stage_text.h"
 
 #include <QUndoCommand>
 
@@ -62,6 +64,10 @@ Workspace::Workspace(QObject* parent) : QObject(parent) {
     connect(&m_runner, &TraceRunner::failed, this, &Workspace::failed);
     connect(&m_runner, &TraceRunner::busyChanged, this, &Workspace::busyChanged);
     connect(&m_runner, &TraceRunner::progressChanged, this, &Workspace::progressChanged);
+    connect(&m_runner, &TraceRunner::backendRefused, this, [this](const QString& why) {
+        emit noted(tr("%1. The CPU computes.").arg(why.section(QStringLiteral("; use "), 0, 0)));
+        emit backendChanged();
+    });
 }
 
 bool Workspace::edit(const QString& name, Scenario next, int mergeId) {
@@ -119,6 +125,20 @@ void Workspace::setView(View view) {
 
 void Workspace::compute() {
     m_runner.request(m_scenario, m_traces, false);
+}
+
+void Workspace::setBackend(const QString& name) {
+    if (name == backend())
+        return;
+    m_runner.setBackend(name);
+    emit backendChanged();
+    if (m_scenario.model)
+        compute();
+}
+
+void Workspace::tellNotes() {
+    for (const std::string& note : takeNotes())
+        emit noted(fromUtf8(note));
 }
 
 void Workspace::cancel() {
@@ -195,6 +215,7 @@ void Workspace::accept(const TracePair& traces) {
     emit traceChanged();
     if (moved)
         emit viewChanged();
+    tellNotes();
 }
 
 // Looking through a large matrix would hold up the window: there the last row is pinned.
@@ -211,18 +232,32 @@ std::optional<CellRef> Workspace::cellToPin() const {
 }
 
 SharedMatrix Workspace::stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const {
-    const SharedTrace& current = m_traces.trace;
-    if (!current || layer.value >= static_cast<int>(current->layers.size()) || head.value >= current->config().heads ||
-        !stageAvailable(*current, stage))
+    if (!isInTrace(layer, head, stage))
         return nullptr;
     for (const CachedMatrix& kept : m_recent)
         if (kept.layer == layer && kept.head == head && kept.stage == stage)
             return kept.matrix;
-    constexpr std::size_t mostKept = 6; // what one screen shows at a time
+    SharedMatrix matrix = headscope::stageMatrix(*m_traces.trace, layer, head, stage);
+    constexpr std::size_t mostKept = 6;      // what one screen shows at a time
+    constexpr std::size_t largest = 1 << 20; // numbers: six maps of a long text would be half a gigabyte
+    if (matrix->size() > largest)
+        return matrix;
     if (m_recent.size() == mostKept)
         m_recent.erase(m_recent.begin());
-    m_recent.push_back({layer, head, stage, headscope::stageMatrix(*current, layer, head, stage)});
-    return m_recent.back().matrix;
+    m_recent.push_back({layer, head, stage, matrix});
+    return matrix;
+}
+
+std::vector<float> Workspace::weightsRow(LayerIndex layer, HeadIndex head, int row) const {
+    if (!isInTrace(layer, head, Stage::Weights) || row < 0 || row >= m_traces.trace->scenario.queries())
+        return {};
+    return headscope::weightsRow(*m_traces.trace, layer, head, row);
+}
+
+bool Workspace::isInTrace(LayerIndex layer, HeadIndex head, Stage stage) const {
+    const SharedTrace& current = m_traces.trace;
+    return current && layer.value < static_cast<int>(current->layers.size()) && head.value < current->config().heads &&
+           stageAvailable(*current, stage);
 }
 
 } // namespace headscope

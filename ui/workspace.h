@@ -42,11 +42,18 @@ public:
     void offerHead(LayerIndex layer, HeadIndex head, std::optional<CellRef> cell);
     void keepHead(); // the present one was chosen
     void compute();  // again: after a cancel or a failure
-    void cancel();   // stops computing; the last trace stays, and failed() says so
+    // What computes (TraceRunner::setBackend), and computes anew with it.
+    void setBackend(const QString& name);
+    const QString& backend() const { return m_runner.backend(); }
+    // What the backends have to tell since the last call, such as a device that failed: as noted().
+    void tellNotes();
+    void cancel(); // stops computing; the last trace stays, and failed() says so
 
-    // The trace's matrix of a stage for one head; the last few are kept. Null before the first result and for what the
-    // trace does not have.
+    // The trace's matrix of a stage for one head; the last few are kept, as long as they are small. Null before the
+    // first result and for what the trace does not have.
     SharedMatrix stageMatrix(LayerIndex layer, HeadIndex head, Stage stage) const;
+    // Where a query looks: one row of a head's weights. Empty before the first result, and where there is no such row.
+    std::vector<float> weightsRow(LayerIndex layer, HeadIndex head, int row) const;
 
 signals:
     void scenarioChanged(); // at once, before computing
@@ -55,6 +62,8 @@ signals:
     void busyChanged(bool busy);
     void progressChanged(double fraction);
     void failed(const QString& sentence); // refused or failed; the last trace stays
+    void noted(const QString& sentence);  // the numbers are right, but
+    void backendChanged();
 
 private:
     friend class ReplaceScenario; // the one undo command
@@ -79,6 +88,7 @@ private:
         Stage stage = Stage::Weights;
         SharedMatrix matrix;
     };
+    bool isInTrace(LayerIndex layer, HeadIndex head, Stage stage) const;
     mutable std::vector<CachedMatrix> m_recent; // of the current trace, newest last
 };
 

@@ -285,7 +285,7 @@ private slots:
         ModelSource mini;
         mini.name = "mini";
         window->session().useModel(mini);
-        window->session().stopOpening();
+        window->session().stopTask();
         waitUntilSettled();
         QCOMPARE(tasks.first(), QStringLiteral("Opening mini"));
         QCOMPARE(tasks.last(), QString());

@@ -316,9 +316,11 @@ private slots:
         const auto window = shownWindow(documentOf(QStringLiteral("one two")));
         Autosave autosave(window->workspace(), folder.path());
         autosave.saveNow();
+        waitUntilSettled();
         QVERIFY(!QFile::exists(autosave.path())); // nothing is unsaved
         setMaskCell(window->workspace(), {0, 1}, false);
         autosave.saveNow();
+        waitUntilSettled();
         QVERIFY(QFile::exists(autosave.path()));
         QVERIFY(Autosave::leftBehind(folder.path()).isEmpty()); // this program runs
         const QString left = folder.filePath(QStringLiteral("of-a-crash.headscope"));

@@ -81,6 +81,11 @@ void ExportDialog::createFields(QFormLayout* form) {
     m_values = new QCheckBox(tr("numbers in the cells"));
     m_values->setChecked(m_start.view.values);
     form->addRow(QString(), m_values);
+    m_zoomed = new QCheckBox(tr("only what is zoomed into"));
+    m_zoomed->setChecked(m_start.region.has_value());
+    m_zoomed->setEnabled(m_start.region.has_value());
+    m_zoomed->setToolTip(tr("Zoom into the heatmap first: its part is then a figure of its own, in the same colours"));
+    form->addRow(QString(), m_zoomed);
     m_title = new QLineEdit;
     m_title->setPlaceholderText(tr("none"));
     form->addRow(tr("title"), m_title);
@@ -89,7 +94,8 @@ void ExportDialog::createFields(QFormLayout* form) {
     for (const QDoubleSpinBox* spin : {m_width, m_fontSize})
         connect(spin, &QDoubleSpinBox::valueChanged, this, &ExportDialog::preview);
     connect(m_dpi, &QSpinBox::valueChanged, this, &ExportDialog::preview);
-    connect(m_values, &QCheckBox::toggled, this, &ExportDialog::preview);
+    for (const QCheckBox* box : {m_values, m_zoomed})
+        connect(box, &QCheckBox::toggled, this, &ExportDialog::preview);
     connect(m_title, &QLineEdit::textChanged, this, &ExportDialog::preview);
 }
 
@@ -125,6 +131,8 @@ FigureSpec ExportDialog::spec() const {
     spec.view.figure = static_cast<FigureKind>(m_figure->currentData().toInt());
     spec.view.range = parseRange(toUtf8(m_range->currentText()));
     spec.view.values = m_values->isChecked();
+    if (!m_zoomed->isChecked() || spec.view.figure != FigureKind::Heatmap)
+        spec.region.reset();
     spec.widthMm = m_width->value();
     spec.fontSizePt = m_fontSize->value();
     spec.dpi = m_dpi->value();

@@ -46,7 +46,7 @@ private:
     QDoubleSpinBox* m_width;
     QDoubleSpinBox* m_fontSize;
     QSpinBox* m_dpi;
-    QCheckBox* m_values;
+    QCheckBox *m_values, *m_zoomed;
     QLineEdit* m_title;
     QLabel *m_preview, *m_facts;
     QPushButton* m_save;

@@ -153,26 +153,50 @@ double ColorScale::rowTop(std::span<const float> row) const {
     return std::isfinite(top) ? top : m_range.hi;
 }
 
-ColorScale::Code ColorScale::code(float value, double rowTop) const {
-    if (std::isnan(value))
-        return nan;
-    if (value == -std::numeric_limits<float>::infinity())
-        return masked;
-    const bool byRow = m_curve.kind == Curve::Kind::Row;
-    double t; // place in the table, 0..1
-    if (m_signed) {
-        // 0 is always the middle of the table, whatever the range: with 2..5 only its purple half is used.
-        const double top = byRow ? rowTop : std::max(std::abs(m_range.lo), std::abs(m_range.hi));
-        const double v = byRow ? value : std::clamp(static_cast<double>(value), m_range.lo, m_range.hi);
-        t = top > 0 ? 0.5 + 0.5 * v / top : 0.5;
-    } else {
-        const double lo = byRow ? std::min(m_range.lo, rowTop) : m_range.lo, hi = byRow ? rowTop : m_range.hi;
-        t = hi > lo ? (value - lo) / (hi - lo) : 0.0; // a row of one value, as a fully masked one
+// What is the same for all numbers of a row, worked out once.
+struct ColorScale::Coder {
+    const ColorScale& scale;
+    bool isBent;
+    double lo, hi;        // values outside count as these
+    double offset, slope; // place in the table, 0..1: offset + slope * value
+
+    Coder(const ColorScale& s, double rowTop) : scale(s), isBent(s.m_curve.kind == Curve::Kind::Gamma) {
+        const bool byRow = s.m_curve.kind == Curve::Kind::Row;
+        if (s.m_signed) {
+            // 0 is always the middle of the table, whatever the range: with 2..5 only its purple half is used.
+            const double top = byRow ? rowTop : std::max(std::abs(s.m_range.lo), std::abs(s.m_range.hi));
+            lo = byRow ? -top : s.m_range.lo;
+            hi = byRow ? top : s.m_range.hi;
+            offset = 0.5;
+            slope = top > 0 ? 0.5 / top : 0.0;
+        } else {
+            lo = byRow ? std::min(s.m_range.lo, rowTop) : s.m_range.lo;
+            hi = byRow ? rowTop : s.m_range.hi;
+            slope = hi > lo ? 1.0 / (hi - lo) : 0.0; // a row of one value, as a fully masked one
+            offset = -lo * slope;
+        }
     }
-    t = std::clamp(t, 0.0, 1.0);
-    const int entry = m_curve.kind == Curve::Kind::Gamma ? m_bent[static_cast<std::size_t>(std::lround(4096.0 * t))]
-                                                         : static_cast<int>(255.0 * t + 0.5);
-    return codeOfEntry(entry, m_signed);
+    Code operator()(float value) const {
+        if (std::isnan(value))
+            return nan;
+        if (value == -std::numeric_limits<float>::infinity())
+            return masked;
+        const double v = hi > lo ? std::clamp(static_cast<double>(value), lo, hi) : lo;
+        const double t = std::clamp(offset + slope * v, 0.0, 1.0);
+        const int entry =
+            isBent ? scale.m_bent[static_cast<std::size_t>(4096.0 * t + 0.5)] : static_cast<int>(255.0 * t + 0.5);
+        return codeOfEntry(entry, scale.m_signed);
+    }
+};
+
+ColorScale::Code ColorScale::code(float value, double rowTop) const {
+    return Coder(*this, rowTop)(value);
+}
+
+void ColorScale::codesOf(std::span<const float> row, Code* out) const {
+    const Coder coder(*this, rowTop(row));
+    for (const float value : row)
+        *out++ = coder(value);
 }
 
 int ColorScale::cut(float value) const {

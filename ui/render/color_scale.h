@@ -56,6 +56,8 @@ public:
     QRgb color(float value) const { return colorOf(code(value, m_range.hi)); }
     QRgb color(float value, double rowTop) const { return colorOf(code(value, rowTop)); }
     Code code(float value, double rowTop) const;
+    // Of a whole row of a matrix: out has as many entries.
+    void codesOf(std::span<const float> row, Code* out) const;
     QRgb colorOf(Code code) const { return m_colors[code]; }
     // rowTop for the `row` curve; range().hi for all others.
     double rowTop(std::span<const float> row) const;
@@ -70,6 +72,7 @@ public:
     static QRgb nanColor() { return qRgb(0xff, 0x00, 0xe0); }
 
 private:
+    struct Coder;
     bool m_signed;
     ValueRange m_range;
     Curve m_curve;

@@ -2,6 +2,7 @@
 // each for screen, file and command line: the widgets of the window use the same painters.
 #pragma once
 
+#include "core/analysis/shown.h"
 #include "core/attention/trace.h"
 #include "core/attention/view.h"
 
@@ -9,7 +10,10 @@
 #include <QPainter>
 #include <QSizeF>
 #include <QString>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 
 namespace headscope {
 
@@ -21,13 +25,23 @@ struct FigureSpec {
     double fontSizePt = 8;
     QString title;
     bool transparent = false, dark = false;
-    QString document; // the scenario as JSON, embedded as metadata ("headscope:scenario"); empty: none
+    std::optional<CellRegion> region; // heatmap: these cells alone, in the colours of the whole
+    QString document;                 // the scenario as JSON, embedded as metadata ("headscope:scenario"); empty: none
+};
+
+// The maps of a grid of a long text, which take seconds: made once for the passes over a figure that measure and paint.
+struct GridMaps {
+    std::mutex mutex;
+    std::optional<View> view; // for which they are
+    std::vector<ShownStage> maps;
 };
 
 // rightTrace: the same scenario without class rules; with it, wrong, right and their difference are drawn side by side.
 struct FigureSource {
     SharedTrace trace;
     SharedTrace rightTrace;
+    std::stop_token stop{}; // a large figure ends with Cancelled
+    std::shared_ptr<GridMaps> grid = std::make_shared<GridMaps>();
 };
 
 QSizeF figureSizeMm(const FigureSource& source, const FigureSpec& spec);

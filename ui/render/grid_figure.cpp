@@ -5,6 +5,8 @@
 #include "core/tensor/errors.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace headscope {
 
@@ -58,6 +60,62 @@ static std::vector<HeadIndex> gridHeads(const AttentionTrace& trace, const View&
     return all;
 }
 
+// A map of at most `most` rows and columns: of each block of cells the one of the largest magnitude. Rows and columns
+// keep their names, so that it is known how many there were.
+static ShownStage pooledMap(const ShownStage& whole, int most) {
+    const Matrix& all = *whole.matrix;
+    const int rows = std::min(all.rows(), most), cols = std::min(all.cols(), most);
+    ShownStage out{nullptr, whole.rows, whole.cols, {}, whole.removed, {}};
+    Matrix pooled(rows, cols, -std::numeric_limits<float>::infinity());
+    std::vector<bool> closed(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols), true);
+    const auto placeOf = [](int index, int count, int places) {
+        return static_cast<int>(static_cast<std::int64_t>(index) * places / count);
+    };
+    std::vector<int> columnOf;
+    for (int c = 0; c < all.cols(); ++c)
+        columnOf.push_back(placeOf(c, all.cols(), cols));
+    for (int r = 0; r < all.rows(); ++r) {
+        const int row = placeOf(r, all.rows(), rows);
+        for (int c = 0; c < all.cols(); ++c) {
+            const int col = columnOf[static_cast<std::size_t>(c)];
+            const float value = all(r, c);
+            if (whole.cellIsClosed(r, c))
+                continue;
+            closed[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col)] =
+                false;
+            float& present = pooled(row, col);
+            if (!std::isfinite(present) || std::abs(value) > std::abs(present))
+                present = value;
+        }
+    }
+    out.matrix = share(std::move(pooled));
+    if (std::ranges::find(closed, true) != closed.end())
+        out.closed = std::move(closed);
+    return out;
+}
+
+// The maps of the grid, kept for the next pass over the same figure. Maps of a long text are pooled one by one:
+// together they would not fit in memory.
+static const std::vector<ShownStage>& mapsOf(const FigureSource& source, const View& view,
+                                             const std::vector<HeadIndex>& picked) {
+    constexpr std::size_t large = 1 << 18; // cells
+    constexpr int mostPooled = 256;
+    GridMaps& grid = *source.grid;
+    if (grid.view == view)
+        return grid.maps;
+    grid.view.reset();
+    grid.maps.clear();
+    for (int l = 0; l < static_cast<int>(source.trace->layers.size()); ++l)
+        for (const HeadIndex head : picked) {
+            if (source.stop.stop_requested())
+                throw Cancelled();
+            ShownStage map = shownStage(*source.trace, LayerIndex{l}, head, view.stage, view);
+            grid.maps.push_back(map.matrix->size() > large ? pooledMap(map, mostPooled) : std::move(map));
+        }
+    grid.view = view;
+    return grid.maps;
+}
+
 double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
                       std::optional<double> height) {
     const AttentionTrace& trace = *source.trace;
@@ -71,10 +129,9 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     const int layers = static_cast<int>(trace.layers.size()), heads = static_cast<int>(picked.size());
     const ValueKind kind = kindOf(view.stage);
 
-    std::vector<ShownStage> shown; // layer by layer
-    for (int l = 0; l < layers; ++l)
-        for (const HeadIndex head : picked)
-            shown.push_back(shownStage(trace, LayerIndex{l}, head, view.stage, view));
+    const std::lock_guard lock(source.grid->mutex);
+    const std::vector<ShownStage>& shown = mapsOf(source, view, picked); // layer by layer
+    const bool pooled = shown.front().matrix->rows() < shown.front().rows.size();
     // `head`, which auto means for all but weights, is each thumbnail's own range.
     const bool ownRanges =
         view.range.kind == RangeSpec::Kind::Head || (view.range.kind == RangeSpec::Kind::Auto && !kind.isWeights);
@@ -83,12 +140,14 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
 
     const double inner = width - 2 * figurePad, line = sheet.lineHeight(sheet.font());
     double y = figurePad;
-    const QString remark = QStringLiteral("%1, %2 layer%3 × %4 head%5, each %6")
-                               .arg(id)
-                               .arg(layers)
-                               .arg(layers == 1 ? QString() : QStringLiteral("s"))
-                               .arg(heads)
-                               .arg(heads == 1 ? QString() : QStringLiteral("s"), shapeText(*shown.front().matrix));
+    const QString remark =
+        QStringLiteral("%1, %2 layer%3 × %4 head%5, each %6")
+            .arg(id)
+            .arg(layers)
+            .arg(layers == 1 ? QString() : QStringLiteral("s"))
+            .arg(heads)
+            .arg(heads == 1 ? QString() : QStringLiteral("s"),
+                 QStringLiteral("%1 × %2").arg(shown.front().rows.size()).arg(shown.front().cols.size()));
     y += drawHeading(sheet, {figurePad, y}, inner, spec,
                      sitePrefix(trace) + (heads == trace.config().heads ? QStringLiteral("All heads")
                                                                         : QStringLiteral("%1 heads").arg(heads)),
@@ -112,13 +171,15 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
         bar = {id + (kind.isSigned ? QStringLiteral(", each head: plus or minus its own largest magnitude")
                                    : QStringLiteral(", each head: its own smallest to largest value")),
                kind.isSigned ? QStringLiteral("−max") : QStringLiteral("min"), QStringLiteral("max")};
-    else
+    else if (!pooled) // of pooled cells nobody would know how many numbers they stand for
         for (const ShownStage& stage : shown)
             cut += countCut(*shownPicture(stage, commonScale));
     Sheet measure(nullptr, spec.dark, sheet.pointSize());
     const double barHeight = drawColorBar(measure, {0, 0}, inner, commonScale, bar, cut);
 
-    const QString note = shownRemark(shown, view.stage, view);
+    QString note = shownRemark(shown, view.stage, view);
+    if (pooled)
+        note = QStringLiteral("Each point is the largest of its block of cells. ") + note;
     const double noteHeight =
         note.isEmpty() ? 0 : 4 + measure.paragraph({0, 0}, inner, note, measure.font(), measure.theme().muted);
 

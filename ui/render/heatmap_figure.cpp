@@ -66,7 +66,14 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
         }
         return stages;
     };
-    const std::vector<ShownStage> shown = stagesOf(trace);
+    const StageShape whole = stageShape(trace.config(), view.stage, trace.scenario.queries(), trace.scenario.keys());
+    constexpr std::int64_t mostCells = std::int64_t{1} << 26; // of all panels: 256 MiB
+    if (const std::int64_t cells = std::int64_t{whole.rows} * whole.cols;
+        !combines && cells * std::ssize(heads) > mostCells)
+        throw InputError(std::to_string(heads.size()) + " maps of " + std::to_string(whole.rows) + " x " +
+                         std::to_string(whole.cols) + " are more than one figure holds; choose at most " +
+                         std::to_string(std::max<std::int64_t>(1, mostCells / cells)) + ", or shorten the text");
+    std::vector<ShownStage> shown = stagesOf(trace);
     std::vector<ShownStage> right;
     if (source.rightTrace && stageAvailable(*source.rightTrace, view.stage))
         right = stagesOf(*source.rightTrace);
@@ -83,10 +90,14 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
     std::vector<ShownStage> both = shown, all;
     both.insert(both.end(), right.begin(), right.end());
     if (view.range.kind == RangeSpec::Kind::Shared)
-        for (int h = 0; h < trace.config().heads; ++h)
-            all.push_back(shownStage(trace, view.layer, HeadIndex{h}, view.stage, view));
+        all = rangedHeads(trace, view);
     const ResolvedRange range = shownRange(view, view.stage, both, all);
     out.scale = ColorScale(view.colors, kind.isSigned, range.range, view.curve);
+    const QString shape = shapeText(*shown.front().matrix);
+    if (spec.region)
+        for (std::vector<ShownStage>* stages : {&shown, &right})
+            for (ShownStage& stage : *stages)
+                stage = cropped(stage, *spec.region);
     const QString id = QString::fromUtf8(info.id.data(), static_cast<qsizetype>(info.id.size()));
     out.caption = id + QStringLiteral(", ") + range.caption;
 
@@ -99,7 +110,8 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
         p.colTitle = stageAxisTitle(trace, view.stage, head, false);
         if (heads.size() > 1 && info.cols == StageAxis::Dimensions && info.scope != StageScope::AllHeads)
             p.colTitle = p.colTitle.section(u' ', 0, 0); // the panels' own titles name the heads
-        p.bandStarts = stageBands(trace, view.stage, *stage.matrix);
+        if (!spec.region)
+            p.bandStarts = stageBands(trace, view.stage, *stage.matrix);
         p.numbers = view.values;
         if (view.cell) {
             const int row = stage.rows.placeOf(view.cell->row), col = stage.cols.placeOf(view.cell->col);
@@ -170,7 +182,13 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
     if (out.heading.isEmpty())
         out.heading = sitePrefix(trace) + QStringLiteral("L%1").arg(view.layer.value);
     out.formula = QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size()));
-    out.remark = id + QStringLiteral(", ") + shapeText(*shown.front().matrix);
+    out.remark = id + QStringLiteral(", ") + shape;
+    if (spec.region)
+        out.remark += QStringLiteral(", of it rows %1 to %2, columns %3 to %4")
+                          .arg(spec.region->rowBegin)
+                          .arg(spec.region->rowEnd - 1)
+                          .arg(spec.region->colBegin)
+                          .arg(spec.region->colEnd - 1);
     return out;
 }
 

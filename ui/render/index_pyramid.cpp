@@ -1,7 +1,11 @@
 #include "ui/render/index_pyramid.h"
 
+#include "core/tensor/parallel.h"
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 
 namespace headscope {
 
@@ -27,24 +31,46 @@ PixelCells cellsPerPixel(int pixels, int cells, double origin, double pitch) {
     return out;
 }
 
-IndexPyramid::IndexPyramid(MatrixView matrix, const ColorScale& scale) {
+// Large matrices are shared out over the threads by blocks of rows.
+static void forRowBlocks(int rows, int cols, const std::function<void(int begin, int end)>& work) {
+    constexpr int rowsAtOnce = 64;
+    parallelFor((rows + rowsAtOnce - 1) / rowsAtOnce,
+                [&](int block) { work(block * rowsAtOnce, std::min(rows, (block + 1) * rowsAtOnce)); },
+                static_cast<std::int64_t>(rows) * cols > 100'000);
+}
+
+IndexPyramid::IndexPyramid(MatrixView matrix, const ColorScale& scale, const std::vector<bool>& closed) {
     if (matrix.rows == 0 || matrix.cols == 0)
         return;
-    Level base{matrix.rows, matrix.cols, {}};
-    base.codes.resize(static_cast<std::size_t>(matrix.rows) * static_cast<std::size_t>(matrix.cols));
-    Code* out = base.codes.data();
-    for (int r = 0; r < matrix.rows; ++r) {
-        const auto row = matrix.row(r);
-        const double top = scale.rowTop(row);
-        for (float v : row)
-            *out++ = scale.code(v, top);
-    }
-    m_levels.push_back(std::move(base));
-    while (m_levels.back().rows > 256 && m_levels.back().cols > 256) {
-        const Level& fine = m_levels.back();
-        Level coarse{(fine.rows + 1) / 2, (fine.cols + 1) / 2, {}};
-        coarse.codes.resize(static_cast<std::size_t>(coarse.rows) * static_cast<std::size_t>(coarse.cols));
-        for (int r = 0; r < coarse.rows; ++r) {
+    m_levels.push_back(finest(matrix, scale, closed));
+    while (m_levels.back().rows > 256 && m_levels.back().cols > 256)
+        m_levels.push_back(coarser(m_levels.back()));
+}
+
+IndexPyramid::Level IndexPyramid::finest(MatrixView matrix, const ColorScale& scale, const std::vector<bool>& closed) {
+    const auto width = static_cast<std::size_t>(matrix.cols);
+    Level level{matrix.rows, matrix.cols, std::vector<Code>(static_cast<std::size_t>(matrix.rows) * width)};
+    forRowBlocks(matrix.rows, matrix.cols, [&](int begin, int end) {
+        std::vector<float> masked(closed.empty() ? 0 : width);
+        for (int r = begin; r < end; ++r) {
+            std::span<const float> row = matrix.row(r);
+            const std::size_t first = static_cast<std::size_t>(r) * width;
+            if (!closed.empty()) { // as the mask would make them
+                for (std::size_t c = 0; c < width; ++c)
+                    masked[c] = closed[first + c] ? -std::numeric_limits<float>::infinity() : row[c];
+                row = masked;
+            }
+            scale.codesOf(row, level.codes.data() + first);
+        }
+    });
+    return level;
+}
+
+IndexPyramid::Level IndexPyramid::coarser(const Level& fine) {
+    Level coarse{(fine.rows + 1) / 2, (fine.cols + 1) / 2, {}};
+    coarse.codes.resize(static_cast<std::size_t>(coarse.rows) * static_cast<std::size_t>(coarse.cols));
+    forRowBlocks(coarse.rows, coarse.cols, [&](int begin, int end) {
+        for (int r = begin; r < end; ++r) {
             const Code* a = fine.codes.data() + static_cast<std::ptrdiff_t>(2 * r) * fine.cols;
             const Code* b = 2 * r + 1 < fine.rows ? a + fine.cols : a;
             Code* o = coarse.codes.data() + static_cast<std::ptrdiff_t>(r) * coarse.cols;
@@ -54,8 +80,8 @@ IndexPyramid::IndexPyramid(MatrixView matrix, const ColorScale& scale) {
             if (whole < coarse.cols)
                 o[whole] = std::max(a[2 * whole], b[2 * whole]);
         }
-        m_levels.push_back(std::move(coarse));
-    }
+    });
+    return coarse;
 }
 
 std::vector<Code> IndexPyramid::pooled(const PixelCells& ys, const PixelCells& xs) const {

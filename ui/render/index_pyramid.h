@@ -21,7 +21,8 @@ PixelCells cellsPerPixel(int pixels, int cells, double origin, double pitch);
 class IndexPyramid {
 public:
     IndexPyramid() = default;
-    IndexPyramid(MatrixView matrix, const ColorScale& scale);
+    // closed: one flag per cell, row by row; such cells are `masked` whatever their number. Empty: none.
+    IndexPyramid(MatrixView matrix, const ColorScale& scale, const std::vector<bool>& closed = {});
 
     int rows() const { return m_levels.empty() ? 0 : m_levels.front().rows; }
     int cols() const { return m_levels.empty() ? 0 : m_levels.front().cols; }
@@ -38,6 +39,9 @@ private:
         int rows = 0, cols = 0;
         std::vector<ColorScale::Code> codes;
     };
+    static Level finest(MatrixView matrix, const ColorScale& scale, const std::vector<bool>& closed);
+    static Level coarser(const Level& fine);
+
     std::vector<Level> m_levels; // level k has one code per 2^k x 2^k cells
 };
 

@@ -40,6 +40,8 @@ static std::vector<int> strongestKeys(std::span<const float> row) {
     return keys;
 }
 
+static constexpr std::size_t mostLinks = 300'000; // all of two heads at 384 tokens
+
 Links readLinks(const AttentionTrace& trace, const View& view) {
     if (view.stage != Stage::Weights)
         throw InputError("links are drawn as wide as weights are large, and stage " +
@@ -51,6 +53,10 @@ Links readLinks(const AttentionTrace& trace, const View& view) {
         const Matrix& weights = *links.heads[h].shown.matrix;
         for (int r = 0; r < weights.rows(); ++r) {
             int place = 0;
+            if (links.drawn.size() > mostLinks)
+                throw InputError("this text has more links than can be told apart (over " + std::to_string(mostLinks) +
+                                 "): show only the strongest of each query (top K), raise the threshold, or look at "
+                                 "the heatmap");
             for (const int key : strongestKeys(weights.row(r))) {
                 if (weights(r, key) < view.threshold || (view.topK && place >= *view.topK))
                     ++links.hidden;

@@ -1,5 +1,7 @@
 #include "ui/render/matrix_painter.h"
 
+#include "core/tensor/parallel.h"
+
 #include <QFontMetricsF>
 #include <QPaintEngine>
 #include <QPainterPath>
@@ -310,24 +312,32 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
     painter.restore();
 }
 
-// The matrix as its colours see it: closed cells as the mask would make them.
-static Matrix withClosed(const Matrix& matrix, const std::vector<bool>& closed) {
-    Matrix out = matrix;
-    for (std::size_t i = 0; i < closed.size(); ++i)
-        if (closed[i])
-            out.values()[i] = -std::numeric_limits<float>::infinity();
+// The smallest and the largest finite number, 0 included.
+static std::pair<float, float> finiteExtent(const Matrix& matrix) {
+    constexpr int blocks = 16;
+    std::array<std::pair<float, float>, blocks> extents{};
+    const std::span<const float> all = matrix.values();
+    parallelFor(
+        blocks,
+        [&](int block) {
+            const auto at = [&](int b) { return all.size() * static_cast<std::size_t>(b) / blocks; };
+            auto& [lo, hi] = extents[static_cast<std::size_t>(block)];
+            for (const float v : all.subspan(at(block), at(block + 1) - at(block)))
+                if (std::isfinite(v)) {
+                    lo = std::min(lo, v);
+                    hi = std::max(hi, v);
+                }
+        },
+        all.size() > 100'000);
+    std::pair<float, float> out;
+    for (const auto& [lo, hi] : extents)
+        out = {std::min(out.first, lo), std::max(out.second, hi)};
     return out;
 }
 
 CellPicture::CellPicture(SharedMatrix matrix, ColorScale scale, const std::vector<bool>& closed)
-    : m_matrix(std::move(matrix)), m_scale(scale),
-      m_pyramid(closed.empty() ? *m_matrix : withClosed(*m_matrix, closed), m_scale) {
-    float lo = 0, hi = 0;
-    for (float v : m_matrix->values())
-        if (std::isfinite(v)) {
-            lo = std::min(lo, v);
-            hi = std::max(hi, v);
-        }
+    : m_matrix(std::move(matrix)), m_scale(scale), m_pyramid(*m_matrix, m_scale, closed) {
+    const auto [lo, hi] = finiteExtent(*m_matrix);
     const float top = std::max(-lo, hi);
     if (top >= 100)
         m_decimals = top >= 1000 ? 0 : 1;

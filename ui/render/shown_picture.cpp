@@ -1,6 +1,10 @@
 #include "ui/render/shown_picture.h"
 
+#include "core/analysis/metrics.h"
 #include "ui/render/sheet.h"
+
+#include <cmath>
+#include <limits>
 
 namespace headscope {
 
@@ -46,6 +50,36 @@ ResolvedRange shownRange(const View& view, Stage stage, std::span<const ShownSta
     else if (view.special == Special::Unranged && spec.kind != RangeSpec::Kind::Fixed)
         range.caption += QStringLiteral(", special tokens left out");
     return range;
+}
+
+// A matrix of two numbers that has the same range.
+static SharedMatrix extentOf(const Matrix& matrix) {
+    float lo = std::numeric_limits<float>::infinity();
+    float hi = -lo;
+    for (const float v : matrix.values())
+        if (std::isfinite(v)) {
+            lo = std::min(lo, v);
+            hi = std::max(hi, v);
+        }
+    if (lo > hi)
+        return share(Matrix());
+    Matrix extent(1, 2, lo);
+    extent(0, 1) = hi;
+    return share(std::move(extent));
+}
+
+std::vector<ShownStage> rangedHeads(const AttentionTrace& trace, const View& view) {
+    constexpr std::size_t large = 1 << 20; // cells
+    const bool isExtent = view.curve.kind != Curve::Kind::Percentile && view.special != Special::Unranged;
+    std::vector<ShownStage> heads;
+    for (const HeadIndex head : allHeads(trace.config())) {
+        heads.push_back(shownStage(trace, view.layer, head, view.stage, view));
+        if (isExtent && heads.back().matrix->size() > large) {
+            heads.back().matrix = extentOf(*heads.back().matrix);
+            heads.back().closed.clear();
+        }
+    }
+    return heads;
 }
 
 QString shownRemark(std::span<const ShownStage> shown, Stage stage, const View& view) {

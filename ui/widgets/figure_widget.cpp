@@ -20,6 +20,9 @@ static constexpr double millimetresPerPixel = 25.4 / 96; // a figure's unit is 1
 FigureWidget::FigureWidget(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
     setMinimumSize(200, 120);
     setAccessibleName(tr("Figure"));
+    m_patience.setSingleShot(true);
+    m_patience.setInterval(300);
+    connect(&m_patience, &QTimer::timeout, this, &FigureWidget::sayDrawing);
     connect(&workspace, &Workspace::traceChanged, this, &FigureWidget::redraw);
     connect(&workspace, &Workspace::viewChanged, this, &FigureWidget::redraw);
 }
@@ -47,13 +50,17 @@ void FigureWidget::redraw() {
     spec.dark = theme().dark;
     const QSize pixels = size();
     const double ratio = m_ratio > 0 ? m_ratio : devicePixelRatioF();
-    const auto work = [source, spec, pixels, ratio](const std::stop_token&) {
-        Drawn drawn{pictureOf(source, spec, pixels, ratio), {}};
-        for (const Sheet::PlacedCells& cells : figureLayout(source, spec).cells)
+    const auto work = [given = source, spec, pixels, ratio](const std::stop_token& stop) {
+        FigureSource stoppable = given;
+        stoppable.stop = stop;
+        Drawn drawn{pictureOf(stoppable, spec, pixels, ratio), {}};
+        for (const Sheet::PlacedCells& cells : figureLayout(stoppable, spec).cells)
             drawn.panels.push_back({cells.area, cells.picture->matrix().rows(), cells.picture->matrix().cols()});
         return drawn;
     };
+    m_patience.start();
     m_jobs.submit(work, [this, view = spec.view](const Outcome<Drawn>& outcome) {
+        m_patience.stop();
         if (const auto* drawn = std::get_if<Drawn>(&outcome)) {
             m_drawn = *drawn;
             m_view = view;
@@ -63,6 +70,12 @@ void FigureWidget::redraw() {
         }
         update();
     });
+}
+
+// In place of the old picture, which is of something else, once it takes more than a moment.
+void FigureWidget::sayDrawing() {
+    m_problem = tr("Drawing…");
+    update();
 }
 
 void FigureWidget::paintEvent(QPaintEvent*) {

@@ -5,6 +5,7 @@
 #include "ui/latest_wins.h"
 
 #include <QImage>
+#include <QTimer>
 #include <QWidget>
 
 #include "core/attention/view.h" // after Qt: moc cannot read <compare> before a Qt header
@@ -40,6 +41,7 @@ private:
         std::vector<Panel> panels; // where its matrices lie
     };
     void redraw();
+    void sayDrawing();
     void chooseHead(int panel);
     void pinCell(const Panel& panel, QPointF position);
 
@@ -48,6 +50,7 @@ private:
     View m_view;        // that it was drawn for
     double m_ratio = 0; // 0: the screen's
     QString m_problem;  // why there is no picture
+    QTimer m_patience;  // until it is said that it takes a while
     LatestWins<Drawn> m_jobs;
 };
 

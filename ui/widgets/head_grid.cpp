@@ -52,6 +52,8 @@ void HeadModel::refresh() {
         m_thumbnails.clear();
         for (const HeadSummary& head : survey->heads)
             m_thumbnails.push_back(thumbnailOf(head.thumbnail, scale));
+    } else { // none yet, or the text is too long for one
+        m_thumbnails.clear();
     }
     if (layers > 0 && heads > 0)
         emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));

@@ -55,8 +55,7 @@ ShownHeatmap shownHeatmap(const AttentionTrace& trace, const View& view) {
     const ShownStage shown = shownHeads(trace, view);
     std::vector<ShownStage> all;
     if (view.range.kind == RangeSpec::Kind::Shared && info.scope != StageScope::AllHeads)
-        for (int h = 0; h < trace.config().heads; ++h)
-            all.push_back(shownStage(trace, view.layer, HeadIndex{h}, view.stage, view));
+        all = rangedHeads(trace, view);
     const ResolvedRange range = shownRange(view, view.stage, {&shown, 1}, all);
     ShownHeatmap out{{}, shown.rows, shown.cols, shownRemark({&shown, 1}, view.stage, view)};
     HeatmapContents& contents = out.contents;

@@ -4,6 +4,7 @@
 
 #include "ui/widgets/heatmap_view.h"
 
+#include "ui/latest_wins.h"
 #include "ui/render/axis_labels.h"
 
 #include <qcustomplot.h>
@@ -31,8 +32,7 @@ struct HeatmapView::Private {
     HeatmapView* q;
     QCustomPlot* plot = nullptr;
     SharedPrepared shown;
-    int generation = 0;
-    bool waiting = false;
+    LatestWins<SharedPrepared> jobs; // preparing large ones
 
     // The visible part, in cells from the upper left corner.
     QRectF window;

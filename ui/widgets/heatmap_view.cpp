@@ -1,3 +1,5 @@
+#include "core/backend/kernels/kernels.h"
+#include "core/tensor/parallel.h"
 #include "ui/stage_text.h"
 #include "ui/widgets/heatmap_private.h"
 
@@ -7,7 +9,6 @@
 #include <QMouseEvent>
 #include <QVBoxLayout>
 #include <QWheelEvent>
-#include <QtConcurrent>
 
 #include <algorithm>
 #include <cmath>
@@ -15,28 +16,43 @@
 namespace headscope {
 namespace {
 
+// Blocks of rows on all threads; their column sums are added in the order of the blocks, so that they are the same
+// whoever computed them.
+void addMargins(Prepared& out, const Matrix& m) {
+    const int rowsAtOnce = std::max(64, m.rows() / 32);
+    const int blocks = (m.rows() + rowsAtOnce - 1) / rowsAtOnce;
+    const auto rows = static_cast<std::size_t>(m.rows()), cols = static_cast<std::size_t>(m.cols());
+    out.rowSums.resize(rows);
+    out.entropies.resize(rows);
+    std::vector<std::vector<double>> partSums(static_cast<std::size_t>(blocks), std::vector<double>(cols));
+    parallelFor(
+        blocks,
+        [&](int block) {
+            std::vector<double>& sums = partSums[static_cast<std::size_t>(block)];
+            for (int r = block * rowsAtOnce; r < std::min(m.rows(), (block + 1) * rowsAtOnce); ++r) {
+                const std::span<const float> row = m.row(r);
+                RowSums of;
+                kernels().rowSums(row.data(), m.cols(), r, 0, m.cols(), nullptr, 0, &of);
+                out.rowSums[static_cast<std::size_t>(r)] = of.sum;
+                out.entropies[static_cast<std::size_t>(r)] = of.entropy;
+                for (std::size_t c = 0; c < cols; ++c)
+                    sums[c] += static_cast<double>(row[c]);
+            }
+        },
+        m.size() > 100'000);
+    out.colSums.assign(cols, 0.0);
+    for (const std::vector<double>& sums : partSums)
+        for (std::size_t c = 0; c < cols; ++c)
+            out.colSums[c] += sums[c];
+}
+
 SharedPrepared prepare(HeatmapContents contents) {
     auto out = std::make_shared<Prepared>();
     if (!contents.matrix)
         contents.matrix = share(Matrix());
     out->picture = std::make_shared<const CellPicture>(contents.matrix, contents.scale, contents.closed);
-    if (contents.weightMargins) {
-        const Matrix& m = *contents.matrix;
-        out->colSums.assign(static_cast<std::size_t>(m.cols()), 0.0);
-        for (int r = 0; r < m.rows(); ++r) {
-            double sum = 0, entropy = 0;
-            const auto row = m.row(r);
-            for (std::size_t c = 0; c < row.size(); ++c) {
-                const double p = row[c];
-                sum += p;
-                out->colSums[c] += p;
-                if (p > 0)
-                    entropy -= p * std::log2(p);
-            }
-            out->rowSums.push_back(sum);
-            out->entropies.push_back(entropy);
-        }
-    }
+    if (contents.weightMargins)
+        addMargins(*out, *contents.matrix);
     out->contents = std::move(contents);
     return out;
 }
@@ -59,7 +75,7 @@ private:
 };
 
 // Cells of at most this many numbers are prepared at once: less than a frame.
-constexpr std::size_t atOnce = 1'500'000;
+constexpr std::size_t atOnce = 400'000;
 
 } // namespace
 
@@ -88,7 +104,6 @@ void HeatmapView::Private::build() {
 void HeatmapView::Private::show(SharedPrepared next) {
     const bool sameShape = next->contents.matrix->rows() == rows() && next->contents.matrix->cols() == cols();
     shown = std::move(next);
-    waiting = false;
     if (!sameShape || window.isEmpty()) {
         window = QRectF(0, 0, cols(), rows());
         current.reset();
@@ -259,18 +274,17 @@ HeatmapView::HeatmapView(QWidget* parent) : QWidget(parent), d(std::make_unique<
 HeatmapView::~HeatmapView() = default;
 
 void HeatmapView::setContents(HeatmapContents contents) {
-    const int generation = ++d->generation;
     if (!contents.matrix || contents.matrix->size() <= atOnce) {
+        d->jobs.drop();
         d->show(prepare(std::move(contents)));
         return;
     }
-    d->waiting = true;
-    QtConcurrent::run([contents = std::move(contents)]() mutable {
-        return prepare(std::move(contents));
-    }).then(this, [this, generation](SharedPrepared ready) {
-        if (generation == d->generation)
-            d->show(std::move(ready));
-    });
+    d->jobs.submit([contents = std::move(contents)](const std::stop_token&) { return prepare(contents); },
+                   [this](const Outcome<SharedPrepared>& outcome) {
+                       if (const auto* ready = std::get_if<SharedPrepared>(&outcome))
+                           d->show(*ready);
+                   },
+                   true);
 }
 
 const HeatmapContents& HeatmapView::contents() const {
@@ -280,11 +294,11 @@ void HeatmapView::clear() {
     setContents({});
 }
 bool HeatmapView::preparing() const {
-    return d->waiting;
+    return d->jobs.busy();
 }
 
 void HeatmapView::setPinnedCell(std::optional<CellRef> cell) {
-    d->pinned = d->valid(cell) || d->waiting ? cell : std::nullopt;
+    d->pinned = d->valid(cell) || preparing() ? cell : std::nullopt;
     d->replotOverlay();
 }
 std::optional<CellRef> HeatmapView::pinnedCell() const {
@@ -295,6 +309,15 @@ std::optional<CellRef> HeatmapView::currentCell() const {
 }
 void HeatmapView::setCurrentCell(std::optional<CellRef> cell) {
     d->hover(cell, false);
+}
+
+std::optional<CellRegion> HeatmapView::zoomedPart() const {
+    const QRectF& window = d->window;
+    if (d->empty() || (window.width() >= d->cols() && window.height() >= d->rows()))
+        return std::nullopt;
+    const auto cell = [](double edge) { return static_cast<int>(std::floor(edge + 1e-6)); };
+    const auto end = [](double edge) { return static_cast<int>(std::ceil(edge - 1e-6)); };
+    return CellRegion{cell(window.top()), end(window.bottom()), cell(window.left()), end(window.right())};
 }
 
 void HeatmapView::zoomIn() {

@@ -3,6 +3,7 @@
 // and layers are QCustomPlot's; cells and labels are drawn by the same code as in figures (ui/render).
 #pragma once
 
+#include "core/analysis/shown.h"
 #include "core/attention/view.h"
 #include "ui/render/matrix_painter.h"
 
@@ -50,6 +51,8 @@ public:
     std::optional<CellRef> currentCell() const;
     void setCurrentCell(std::optional<CellRef> cell);
 
+    // What is zoomed into, to the whole cell; nothing while all of it is in sight.
+    std::optional<CellRegion> zoomedPart() const;
     void zoomIn();
     void zoomOut();
     void resetZoom();

@@ -16,6 +16,9 @@
 
 namespace headscope {
 
+// A line keeps 32767 characters unless it is told otherwise, and drops what is behind them.
+static constexpr int longestText = 1 << 24;
+
 SentenceBar::SentenceBar(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
     setObjectName(QStringLiteral("topBar"));
     setAttribute(Qt::WA_StyledBackground);
@@ -62,6 +65,7 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_text->setObjectName(QStringLiteral("sentence"));
     m_text->setAccessibleName(tr("Sentence"));
     m_text->setAcceptDrops(false); // the window opens files and takes texts
+    m_text->setMaxLength(longestText);
     m_text->setPlaceholderText(tr("Type a sentence"));
     m_text->setToolTip(tr("Everything below is computed anew while you type"));
     connect(m_text, &QLineEdit::textEdited, this, &SentenceBar::typed);
@@ -76,6 +80,7 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_pair = new QLineEdit;
     m_pair->setObjectName(QStringLiteral("sentence"));
     m_pair->setAcceptDrops(false);
+    m_pair->setMaxLength(longestText);
     m_pairLabel->setBuddy(m_pair);
     connect(m_pair, &QLineEdit::textEdited, this, &SentenceBar::typed);
     pairRow->addWidget(m_pair, 1);
@@ -154,6 +159,8 @@ void SentenceBar::replaceTexts(const QString& name, int mergeId) {
             withTexts(m_workspace.scenario(), text, pair ? std::optional<std::string_view>(second) : std::nullopt);
         if (m_workspace.edit(name, std::move(next), mergeId))
             emit usable();
+    } catch (const TextTooLong& error) {
+        pair ? emit problem(fromUtf8(error.what())) : emit tooLong(m_text->text(), fromUtf8(error.what()));
     } catch (const InputError& error) {
         emit problem(fromUtf8(error.what()));
     }

@@ -30,7 +30,8 @@ signals:
     void toyOptionsRequested();
     // Nothing to compute: what to do. Empty when the text is fine again.
     void hint(const QString& sentence);
-    void problem(const QString& sentence); // the text cannot be used: why
+    void problem(const QString& sentence);                 // the text cannot be used: why
+    void tooLong(const QString& text, const QString& why); // for this model
     void usable();
 
 private:

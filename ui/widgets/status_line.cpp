@@ -30,10 +30,6 @@ StatusLine::StatusLine(Workspace& workspace, HeadSurvey& survey, QWidget* parent
     addPermanentWidget(m_model);
     connect(&workspace, &Workspace::traceChanged, this, &StatusLine::refresh);
     connect(&workspace, &Workspace::scenarioChanged, this, &StatusLine::refresh);
-    connect(&workspace, &Workspace::busyChanged, this, [this] {
-        m_progress->setValue(0);
-        showProgress();
-    });
     connect(&survey, &HeadSurvey::changed, this, &StatusLine::refresh);
 }
 
@@ -42,49 +38,83 @@ void StatusLine::createProgress() {
     m_progress->setMaximumWidth(140);
     m_progress->setMaximumHeight(14);
     m_progress->setTextVisible(false);
-    m_progress->setRange(0, 1000);
     m_cancel = new QToolButton;
     m_cancel->setText(tr("Cancel"));
-    m_cancel->setToolTip(tr("Stop computing; the last result stays"));
-    connect(m_cancel, &QToolButton::clicked, this, [this] {
-        if (m_task.isEmpty())
-            m_workspace.cancel();
-        else
-            emit taskCancelled();
-    });
-    m_taskLabel = new QLabel;
-    addPermanentWidget(m_taskLabel);
-    addPermanentWidget(m_progress);
-    addPermanentWidget(m_cancel);
-    for (QWidget* part :
-         {static_cast<QWidget*>(m_taskLabel), static_cast<QWidget*>(m_progress), static_cast<QWidget*>(m_cancel)})
+    m_cancel->setToolTip(tr("Stop it; everything stays as it is"));
+    m_running = new QLabel;
+    for (QWidget* part : progressParts()) {
+        addPermanentWidget(part);
         part->hide();
+    }
     m_patience.setSingleShot(true);
+    m_patience.setInterval(patienceMilliseconds);
     connect(&m_patience, &QTimer::timeout, this, [this] {
-        m_taskLabel->setText(m_task);
-        m_taskLabel->setVisible(!m_task.isEmpty());
-        m_progress->setRange(0, m_task.isEmpty() ? 1000 : 0); // opening does not say how far it is
-        m_progress->show();
-        m_cancel->show();
+        for (QWidget* part : progressParts())
+            part->show();
     });
+    connect(m_cancel, &QToolButton::clicked, this, &StatusLine::cancel);
+    connect(&m_workspace, &Workspace::busyChanged, this, &StatusLine::showProgress);
+    connect(&m_survey, &HeadSurvey::busyChanged, this, &StatusLine::showProgress);
     connect(&m_workspace, &Workspace::progressChanged, this,
-            [this](double fraction) { m_progress->setValue(static_cast<int>(fraction * 1000)); });
+            [this](double fraction) { setProgress(Running::Computing, fraction); });
+    connect(&m_survey, &HeadSurvey::progressed, this,
+            [this](double fraction) { setProgress(Running::Survey, fraction); });
+}
+
+QList<QWidget*> StatusLine::progressParts() const {
+    return {m_running, m_progress, m_cancel};
+}
+
+// Of several the one that the others wait for.
+StatusLine::Running StatusLine::running() const {
+    if (!m_task.isEmpty())
+        return Running::Task;
+    if (m_workspace.busy())
+        return Running::Computing;
+    return m_survey.busy() ? Running::Survey : Running::Nothing;
 }
 
 void StatusLine::showProgress() {
-    if (m_workspace.busy() || !m_task.isEmpty()) {
-        m_patience.start(patienceMilliseconds);
+    const Running now = running();
+    if (now == m_shown && (now != Running::Task || m_running->text() == m_task))
+        return;
+    m_shown = now;
+    m_running->setText(now == Running::Task        ? m_task
+                       : now == Running::Computing ? tr("Computing")
+                                                   : tr("Looking at every head"));
+    m_progress->setRange(0, 0); // from side to side, until it says how far it is
+    for (QWidget* part : progressParts())
+        part->hide();
+    now == Running::Nothing ? m_patience.stop() : m_patience.start();
+}
+
+void StatusLine::setProgress(Running of, double fraction) {
+    if (of != running())
+        return;
+    m_progress->setRange(0, 1000);
+    m_progress->setValue(static_cast<int>(1000 * fraction));
+}
+
+void StatusLine::cancel() {
+    switch (running()) {
+    case Running::Task:
+        return emit taskCancelled();
+    case Running::Computing:
+        return m_workspace.cancel();
+    case Running::Survey:
+        return m_survey.cancel();
+    case Running::Nothing:
         return;
     }
-    m_patience.stop();
-    m_taskLabel->hide();
-    m_progress->hide();
-    m_cancel->hide();
 }
 
 void StatusLine::setTask(const QString& task) {
     m_task = task;
     showProgress();
+}
+
+void StatusLine::setTaskProgress(double fraction) {
+    setProgress(Running::Task, fraction);
 }
 
 void StatusLine::setSaved(const QString& state) {
@@ -115,6 +145,17 @@ static QString rowSums(const Survey& survey) {
     return StatusLine::tr("rows do not sum to 1: %1 to %2").arg(least, 0, 'g', 3).arg(most, 0, 'g', 3);
 }
 
+// "12.3 ms on CPU, 2 threads"; of a device also how far its numbers were from the CPU's when it was opened.
+static QString whereAndHowFast(const AttentionTrace& trace) {
+    const double ms = trace.milliseconds;
+    const QString time = ms < 1000 ? StatusLine::tr("%1 ms").arg(ms, 0, 'f', 1)
+                                   : StatusLine::tr("%1 s").arg(ms / 1000, 0, 'f', ms < 10000 ? 2 : 1);
+    QString text = StatusLine::tr("%1 on %2").arg(time, fromUtf8(trace.backend->place()));
+    if (const auto difference = trace.backend->differenceFromCpu())
+        text += StatusLine::tr(" (within %1 of the CPU)").arg(*difference, 0, 'g', 2);
+    return text;
+}
+
 void StatusLine::refresh() {
     const SharedTrace& trace = m_workspace.trace();
     if (!trace)
@@ -129,7 +170,7 @@ void StatusLine::refresh() {
                            : tr("%1 tokens, %2 heads").arg(scenario.queries()))
                  .arg(config.layers * config.heads);
     if (!theme().projector) // large letters leave no room for it
-        facts << tr("%1 ms on %2").arg(trace->milliseconds, 0, 'f', 1).arg(fromUtf8(trace->backend->name()));
+        facts << whereAndHowFast(*trace);
     if (!m_saved.isEmpty())
         facts << m_saved;
     m_facts->setText(facts.join(QStringLiteral(" · ")));

@@ -29,11 +29,16 @@ ChipStrip::ChipStrip(QWidget* parent) : QWidget(parent) {
 }
 
 void ChipStrip::setChips(QList<Chip> queries, QList<Chip> keys, int pinnedQuery, int pinnedKey) {
+    const auto sameTexts = [](const QList<Chip>& a, const QList<Chip>& b) {
+        return std::ranges::equal(a, b, {}, &Chip::text, &Chip::text);
+    };
+    const bool isWhereItWas = sameTexts(m_rows[0], queries) && sameTexts(m_rows[1], keys);
     m_rows[0] = std::move(queries);
     m_rows[1] = std::move(keys);
     m_pinned[0] = pinnedQuery;
     m_pinned[1] = pinnedKey;
-    layOut();
+    if (!isWhereItWas) // measuring thousands of words takes a while
+        layOut();
     update();
 }
 
@@ -114,7 +119,14 @@ bool ChipStrip::event(QEvent* event) {
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const auto [row, index] = chipAt(help->pos());
-        QToolTip::showText(help->globalPos(), index < 0 ? QString() : m_rows[row][index].toolTip, this);
+        QString text;
+        if (index >= 0) {
+            const Chip& chip = m_rows[row][index];
+            text = chip.toolTip;
+            if (chip.fill.isValid())
+                text += tr(" · weight %1").arg(static_cast<double>(chip.weight), 0, 'f', 4);
+        }
+        QToolTip::showText(help->globalPos(), text, this);
         return true;
     }
     return QWidget::event(event);
@@ -228,7 +240,7 @@ static QList<ChipStrip::Chip> chipsOf(const TokenSequence& tokens) {
     QList<ChipStrip::Chip> chips;
     for (int i = 0; i < tokens.size(); ++i) {
         const Token& token = tokens.tokens[static_cast<std::size_t>(i)];
-        chips.append({tokenText(token), chipToolTip(token, i), {}});
+        chips.append({tokenText(token), chipToolTip(token, i), {}, 0});
     }
     return chips;
 }
@@ -240,17 +252,21 @@ void TokenChips::refresh() {
     refreshChoices();
     const View& view = m_workspace.view();
     const Scenario& scenario = trace->scenario;
-    QList<ChipStrip::Chip> queries = chipsOf(scenario.query);
-    QList<ChipStrip::Chip> keys = scenario.key ? chipsOf(*scenario.key) : QList<ChipStrip::Chip>();
+    const TokenSequence keyTokens = scenario.key.value_or(TokenSequence());
+    if (scenario.query != m_queryTokens)
+        m_queries = chipsOf(m_queryTokens = scenario.query);
+    if (keyTokens != m_keyTokens)
+        m_keys = chipsOf(m_keyTokens = keyTokens);
+    QList<ChipStrip::Chip> queries = m_queries, keys = m_keys;
     const int row = std::min(view.cell ? view.cell->row : 0, scenario.queries() - 1);
-    const SharedMatrix weights = m_workspace.stageMatrix(view.layer, view.heads.front(), Stage::Weights);
+    const std::vector<float> weights = m_workspace.weightsRow(view.layer, view.heads.front(), row);
     QList<ChipStrip::Chip>& shaded = scenario.key ? keys : queries;
-    if (weights && row < weights->rows()) {
+    if (weights.size() == static_cast<std::size_t>(shaded.size())) {
         const ColorScale scale(view.colors, false, {0, 1});
         for (int j = 0; j < shaded.size(); ++j) {
-            const float weight = (*weights)(row, j);
+            const float weight = weights[static_cast<std::size_t>(j)];
             shaded[j].fill = QColor::fromRgb(scale.color(weight));
-            shaded[j].toolTip += tr(" · weight %1").arg(static_cast<double>(weight), 0, 'f', 4);
+            shaded[j].weight = weight;
         }
     }
     const QString word = tokenText(scenario.query.tokens[static_cast<std::size_t>(row)]);

@@ -23,7 +23,8 @@ public:
     struct Chip {
         QString text;
         QString toolTip;
-        QColor fill; // invalid: not shaded
+        QColor fill;      // invalid: not shaded
+        float weight = 0; // where it is shaded
     };
     explicit ChipStrip(QWidget* parent = nullptr);
 
@@ -76,6 +77,9 @@ private:
     void showPinned();
 
     Workspace& m_workspace;
+    // The chips of these texts, without shades: they stay while heads and rows are chosen.
+    TokenSequence m_queryTokens, m_keyTokens;
+    QList<ChipStrip::Chip> m_queries, m_keys;
     QLabel* m_caption;
     QScrollArea* m_scroll;
     ChipStrip* m_strip;
