@@ -67,7 +67,7 @@ TEST(Contract, TheWindowIsForNoArgumentAndForOneFile) {
 
 TEST(Contract, WhatComputesInTheWindowIsRefusedBeforeItOpens) {
     EXPECT_EQ(cli::windowStart({"--backend", "reference", "--threads=2"}).backend, "reference");
-    for (const Arguments& wrong : {Arguments{"--backend", "gpu"}, {"--threads", "0"}, {"--threads"}}) {
+    for (const cli::Arguments& wrong : {cli::Arguments{"--backend", "gpu"}, {"--threads", "0"}, {"--threads"}}) {
         std::ostringstream err;
         EXPECT_EQ(cli::windowRefusal(wrong, true, err), 2);
         expectFailure({2, "", err.str()}, 2, {wrong[0].substr(2)});

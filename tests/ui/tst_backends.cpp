@@ -102,21 +102,6 @@ private slots:
         QCOMPARE(notes.size(), 1);
     }
 
-    void devicesAreListedWhenTheMenuOpens() {
-        const auto window = shownWindow();
-        auto* menu = window->findChild<ComputeMenu*>();
-        const qsizetype before = menu->actions().size();
-        emit menu->aboutToShow();
-        waitUntilSettled();
-        QVERIFY(menu->actions().size() > before); // at least one line that says why there is none
-        for (const QAction* action : menu->actions())
-            QVERIFY(!action->text().startsWith(QStringLiteral("Looking")) || !action->isVisible());
-        const qsizetype after = menu->actions().size();
-        emit menu->aboutToShow();
-        waitUntilSettled();
-        QCOMPARE(menu->actions().size(), after); // looked for once
-    }
-
     void aFailingDeviceCostsOneNoteAndNoNumber() {
         bool hasDevice = false;
         try {
@@ -140,6 +125,21 @@ private slots:
         QVERIFY(now != cpu);
         for (std::size_t i = 0; i < now->hidden->size(); ++i)
             QVERIFY(std::abs(now->hidden->values()[i] - cpu->hidden->values()[i]) < 1e-4F);
+    }
+
+    void devicesAreListedWhenTheMenuOpens() {
+        const auto window = shownWindow();
+        auto* menu = window->findChild<ComputeMenu*>();
+        const qsizetype before = menu->actions().size();
+        emit menu->aboutToShow();
+        waitUntilSettled();
+        QVERIFY(menu->actions().size() > before); // at least one line that says why there is none
+        for (const QAction* action : menu->actions())
+            QVERIFY(!action->text().startsWith(QStringLiteral("Looking")) || !action->isVisible());
+        const qsizetype after = menu->actions().size();
+        emit menu->aboutToShow();
+        waitUntilSettled();
+        QCOMPARE(menu->actions().size(), after); // looked for once
     }
 };
 

@@ -6,12 +6,15 @@
 #include "ui/head_survey.h"
 #include "ui/latest_wins.h"
 #include "ui/main_window.h"
-#include "ui/render/figure_parts.h"
+#include "ui/render/figure_export.h"
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/long_text_bar.h"
 #include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/stage_panel.h"
+#include "ui/widgets/status_line.h"
 
 #include <QFile>
 #include <QLineEdit>
@@ -164,6 +167,32 @@ private slots:
             const SharedMatrix all = stageMatrix(*source.trace, LayerIndex{0}, HeadIndex{head++}, Stage::Weights);
             QCOMPARE(*std::ranges::max_element(shown.values()), *std::ranges::max_element(all->values()));
         }
+    }
+
+    void theZoomedPartIsAFigureInTheColoursOfTheWhole() {
+        const auto window = shownWindow("toy", words(30));
+        HeatmapView* heatmap = window->stagePanel().heatmap()->view();
+        QVERIFY(!heatmap->zoomedPart());
+        heatmap->setCurrentCell(CellRef{20, 10});
+        heatmap->zoomIn();
+        heatmap->zoomIn();
+        const std::optional<CellRegion> part = heatmap->zoomedPart();
+        QVERIFY(part);
+        QVERIFY(part->rowBegin <= 20 && part->rowEnd > 20 && part->colBegin <= 10 && part->colEnd > 10);
+        QVERIFY(part->rowEnd - part->rowBegin < 20);
+        FigureSpec spec;
+        spec.view.range.kind = RangeSpec::Kind::Head;
+        const FigureSource source{window->workspace().trace(), nullptr};
+        const CellPicture whole = *figureLayout(source, spec).cells.front().picture;
+        spec.region = part;
+        const CellPicture cut = *figureLayout(source, spec).cells.front().picture;
+        QCOMPARE(cut.matrix().rows(), part->rowEnd - part->rowBegin);
+        QCOMPARE(cut.matrix().cols(), part->colEnd - part->colBegin);
+        for (int r = 0; r < cut.matrix().rows(); ++r)
+            for (int c = 0; c < cut.matrix().cols(); ++c) {
+                QCOMPARE(cut.matrix()(r, c), whole.matrix()(part->rowBegin + r, part->colBegin + c));
+                QCOMPARE(cut.color(r, c), whole.color(part->rowBegin + r, part->colBegin + c));
+            }
     }
 
     void linksOfALongTextAskForFewer() {
