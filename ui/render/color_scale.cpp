@@ -1,6 +1,7 @@
 #include "ui/render/color_scale.h"
 
 #include "ui/render/color_tables.h"
+#include "ui/render/figure_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,18 +94,18 @@ ResolvedRange resolveRange(const RangeSpec& spec, const Curve& curve, ValueKind 
     ResolvedRange out;
     if (spec.kind == RangeSpec::Kind::Fixed) {
         out.range = {spec.lo, spec.hi};
-        out.caption = QStringLiteral("fixed range %1 to %2").arg(number(spec.lo), number(spec.hi));
+        out.caption = FigureText::tr("fixed range %1 to %2").arg(number(spec.lo), number(spec.hi));
     } else if (spec.kind == RangeSpec::Kind::Auto && kind.isWeights) {
         out.range = {0, 1};
-        out.caption = QStringLiteral("fixed range 0 to 1");
+        out.caption = FigureText::tr("fixed range 0 to 1");
     } else {
         const bool shared = spec.kind == RangeSpec::Kind::Shared && !all.empty();
         out.range = rangeAbout(finiteExtent(shared ? all : shown), kind.isSigned);
-        const QString whose = shared             ? QStringLiteral("all heads of the layer")
-                              : shown.size() > 1 ? QStringLiteral("the heads shown")
-                                                 : QStringLiteral("this matrix");
-        out.caption = kind.isSigned ? QStringLiteral("plus or minus the largest magnitude of ") + whose
-                                    : QStringLiteral("smallest to largest value of ") + whose;
+        const QString whose = shared             ? FigureText::tr("all heads of the layer")
+                              : shown.size() > 1 ? FigureText::tr("the heads shown")
+                                                 : FigureText::tr("this matrix");
+        out.caption = kind.isSigned ? FigureText::tr("plus or minus the largest magnitude of ") + whose
+                                    : FigureText::tr("smallest to largest value of ") + whose;
     }
     if (curve.kind == Curve::Kind::Percentile) {
         const bool shared = spec.kind == RangeSpec::Kind::Shared && !all.empty();
@@ -113,12 +114,12 @@ ResolvedRange resolveRange(const RangeSpec& spec, const Curve& curve, ValueKind 
             out.range = {std::max(out.range.lo, -top), std::min(out.range.hi, top)};
         else if (!kind.isSigned && top > out.range.lo)
             out.range.hi = std::min(out.range.hi, top);
-        out.caption += QStringLiteral(", cut at percentile %1").arg(number(curve.parameter));
+        out.caption += FigureText::tr(", cut at percentile %1").arg(number(curve.parameter));
     } else if (curve.kind == Curve::Kind::Gamma) {
-        out.caption += QStringLiteral(", gamma %1").arg(number(curve.parameter));
+        out.caption += FigureText::tr(", gamma %1").arg(number(curve.parameter));
     } else if (curve.kind == Curve::Kind::Row) {
-        out.caption = kind.isSigned ? QStringLiteral("plus or minus each row's own largest magnitude")
-                                    : QStringLiteral("up to each row's own maximum");
+        out.caption = kind.isSigned ? FigureText::tr("plus or minus each row's own largest magnitude")
+                                    : FigureText::tr("up to each row's own maximum");
     }
     return out;
 }

@@ -2,6 +2,7 @@
 
 #include "core/model/captured_attention.h"
 #include "core/tensor/errors.h"
+#include "ui/render/figure_text.h"
 #include "ui/render/head_colors.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head) 
     if (static_cast<std::size_t>(head.value) < names.size())
         name = QString::fromStdString(names[static_cast<std::size_t>(head.value)]);
     if (trace.scenario.headIsOff(layer, head))
-        name += name.isEmpty() ? QStringLiteral("switched off") : QStringLiteral(" (switched off)");
+        name += name.isEmpty() ? FigureText::tr("switched off") : FigureText::tr(" (switched off)");
     return name;
 }
 
@@ -80,40 +81,40 @@ QStringList stageLabels(const AttentionTrace& trace, Stage stage, bool rows, int
 
 QString everyTokenRemark(const View& view) {
     const bool asked = view.words || view.special == Special::Hide || view.special == Special::Drop;
-    return asked ? QStringLiteral("every token is shown as it is: the products need them all") : QString();
+    return asked ? FigureText::tr("every token is shown as it is: the products need them all") : QString();
 }
 
 QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head, bool rows) {
     const StageInfo& info = stageInfo(stage);
     switch (rows ? info.rows : info.cols) {
     case StageAxis::QueryTokens:
-        return QStringLiteral("queries");
+        return FigureText::tr("queries");
     case StageAxis::KeyTokens:
-        return isTokenByToken(stage) ? QStringLiteral("keys (attended to)") : QStringLiteral("keys");
+        return isTokenByToken(stage) ? FigureText::tr("keys (attended to)") : FigureText::tr("keys");
     case StageAxis::Dimensions:
         break;
     }
     const ModelConfig& config = trace.config();
     const int kv = config.kvHeadOf(head);
-    const QString ofKv = config.kvHeads == config.heads ? QStringLiteral("of head %1").arg(head.value)
-                                                        : QStringLiteral("of key/value head %1").arg(kv);
+    const QString ofKv = config.kvHeads == config.heads ? FigureText::tr("of head %1").arg(head.value)
+                                                        : FigureText::tr("of key/value head %1").arg(kv);
     switch (stage) {
     case Stage::Q:
-        return QStringLiteral("d_k of head %1").arg(head.value);
+        return FigureText::tr("d_k of head %1").arg(head.value);
     case Stage::K:
         return QStringLiteral("d_k ") + ofKv;
     case Stage::V:
         return QStringLiteral("d_v ") + ofKv;
     case Stage::HeadOutput:
-        return QStringLiteral("d_v of head %1").arg(head.value);
+        return FigureText::tr("d_v of head %1").arg(head.value);
     case Stage::ProjectionQ:
-        return QStringLiteral("h × d_k: %1 heads of %2").arg(config.heads).arg(config.dK);
+        return FigureText::tr("h × d_k: %1 heads of %2").arg(config.heads).arg(config.dK);
     case Stage::ProjectionK:
-        return QStringLiteral("h_kv × d_k: %1 heads of %2").arg(config.kvHeads).arg(config.dK);
+        return FigureText::tr("h_kv × d_k: %1 heads of %2").arg(config.kvHeads).arg(config.dK);
     case Stage::ProjectionV:
-        return QStringLiteral("h_kv × d_v: %1 heads of %2").arg(config.kvHeads).arg(config.dV);
+        return FigureText::tr("h_kv × d_v: %1 heads of %2").arg(config.kvHeads).arg(config.dV);
     case Stage::Concat:
-        return QStringLiteral("h × d_v: %1 heads of %2").arg(config.heads).arg(config.dV);
+        return FigureText::tr("h × d_v: %1 heads of %2").arg(config.heads).arg(config.dV);
     default:
         return QStringLiteral("d_model");
     }

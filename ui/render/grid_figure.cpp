@@ -3,6 +3,7 @@
 #include "ui/render/figure_parts.h"
 
 #include "core/tensor/errors.h"
+#include "ui/render/figure_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -141,7 +142,7 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     const double inner = width - 2 * figurePad, line = sheet.lineHeight(sheet.font());
     double y = figurePad;
     const QString remark =
-        QStringLiteral("%1, %2 layer%3 × %4 head%5, each %6")
+        FigureText::tr("%1, %2 layer%3 × %4 head%5, each %6")
             .arg(id)
             .arg(layers)
             .arg(layers == 1 ? QString() : QStringLiteral("s"))
@@ -149,8 +150,8 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
             .arg(heads == 1 ? QString() : QStringLiteral("s"),
                  QStringLiteral("%1 × %2").arg(shown.front().rows.size()).arg(shown.front().cols.size()));
     y += drawHeading(sheet, {figurePad, y}, inner, spec,
-                     sitePrefix(trace) + (heads == trace.config().heads ? QStringLiteral("All heads")
-                                                                        : QStringLiteral("%1 heads").arg(heads)),
+                     sitePrefix(trace) + (heads == trace.config().heads ? FigureText::tr("All heads")
+                                                                        : FigureText::tr("%1 heads").arg(heads)),
                      QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), remark);
 
     // Head names stand under the thumbnails where the model has them, wrapped to two lines.
@@ -163,14 +164,14 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     BarText bar{
         id + QStringLiteral(", ") +
             (view.range.kind == RangeSpec::Kind::Shared
-                 ? QString(common.caption).replace(QStringLiteral("of the layer"), QStringLiteral("of the figure"))
+                 ? QString(common.caption).replace(FigureText::tr("of the layer"), FigureText::tr("of the figure"))
                  : common.caption),
         {},
         {}};
     if (ownRanges)
-        bar = {id + (kind.isSigned ? QStringLiteral(", each head: plus or minus its own largest magnitude")
-                                   : QStringLiteral(", each head: its own smallest to largest value")),
-               kind.isSigned ? QStringLiteral("−max") : QStringLiteral("min"), QStringLiteral("max")};
+        bar = {id + (kind.isSigned ? FigureText::tr(", each head: plus or minus its own largest magnitude")
+                                   : FigureText::tr(", each head: its own smallest to largest value")),
+               kind.isSigned ? FigureText::tr("−max") : FigureText::tr("min"), FigureText::tr("max")};
     else if (!pooled) // of pooled cells nobody would know how many numbers they stand for
         for (const ShownStage& stage : shown)
             cut += countCut(*shownPicture(stage, commonScale));

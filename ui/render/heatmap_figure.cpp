@@ -1,5 +1,6 @@
 // The heatmap figure: one panel per head with one shared range; under class rules wrong, right and their difference.
 #include "ui/render/figure_parts.h"
+#include "ui/render/figure_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -80,9 +81,9 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
     out.shownNote = shownRemark(shown, view.stage, view);
     QString combinedTitle;
     if (combines) {
-        combinedTitle = QStringLiteral("L%1 %2 of %3 heads")
+        combinedTitle = FigureText::tr("L%1 %2 of %3 heads")
                             .arg(view.layer.value)
-                            .arg(view.combine == Combine::Mean ? QStringLiteral("mean") : QStringLiteral("maximum"))
+                            .arg(view.combine == Combine::Mean ? FigureText::tr("mean") : FigureText::tr("maximum"))
                             .arg(heads.size());
         heads.resize(1);
     }
@@ -126,7 +127,7 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const bool allHeads = info.scope == StageScope::AllHeads;
         const QString title = combines   ? combinedTitle
-                              : allHeads ? QStringLiteral("L%1, all heads").arg(view.layer.value)
+                              : allHeads ? FigureText::tr("L%1, all heads").arg(view.layer.value)
                                          : headTitle(view.layer, heads[i]);
         const QString name = combines || allHeads ? QString() : headName(trace, view.layer, heads[i]);
         if (shown.size() == 1)
@@ -134,11 +135,11 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
         Panel p = panel(shown[i], heads[i], out.scale);
         p.emptyRows = shown[i].emptyRows;
         if (!shown[i].removed.empty())
-            p.rowNotesTitle = QStringLiteral("removed");
+            p.rowNotesTitle = FigureText::tr("removed");
         for (const double mass : shown[i].removed)
             p.rowNotes << QString::number(mass, 'f', 2);
         if (std::find(p.emptyRows.begin(), p.emptyRows.end(), true) != p.emptyRows.end())
-            out.emptyNote = QStringLiteral("∅ fully masked row: no key is open to it, so all its weights are 0");
+            out.emptyNote = FigureText::tr("∅ fully masked row: no key is open to it, so all its weights are 0");
         if (right.empty()) {
             p.title = shown.size() > 1 ? title : QString();
             p.note = name;
@@ -146,11 +147,11 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
             continue;
         }
         const QString whose = shown.size() > 1 ? title : QString();
-        p.title = QStringLiteral("wrong");
+        p.title = FigureText::tr("wrong");
         p.note = whose;
         out.panels.push_back(std::move(p));
         Panel good = panel(right[i], heads[i], out.scale);
-        good.title = QStringLiteral("right");
+        good.title = FigureText::tr("right");
         good.note = whose;
         out.panels.push_back(std::move(good));
         out.columns = 2;
@@ -162,7 +163,7 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
         ShownStage differs = shown[i];
         differs.matrix = share(difference(wrong, correct));
         Panel change = panel(differs, heads[i], out.scale);
-        change.title = QStringLiteral("wrong − right");
+        change.title = FigureText::tr("wrong − right");
         change.note = whose;
         out.panels.push_back(std::move(change));
     }
@@ -172,13 +173,13 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
             changes.emplace_back(out.panels[i].picture->matrix());
         const ResolvedRange change = resolveRange({RangeSpec::Kind::Head}, {}, {false, true}, changes);
         out.differenceScale = ColorScale(view.colors, true, change.range);
-        out.differenceCaption = QStringLiteral("wrong − right, plus or minus the largest difference");
+        out.differenceCaption = FigureText::tr("wrong − right, plus or minus the largest difference");
         for (std::size_t i = 2; i < out.panels.size(); i += 3)
             out.panels[i].picture =
                 std::make_shared<const CellPicture>(out.panels[i].picture->shared(), out.differenceScale);
     }
     if (!rules.isEmpty())
-        out.ruleNote = QStringLiteral("class rule: %1, wrong on purpose").arg(rules);
+        out.ruleNote = FigureText::tr("class rule: %1, wrong on purpose").arg(rules);
     if (out.heading.isEmpty())
         out.heading = sitePrefix(trace) + QStringLiteral("L%1").arg(view.layer.value);
     out.formula = QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size()));

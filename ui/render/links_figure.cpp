@@ -1,5 +1,6 @@
 // The links figure: queries at the left, keys at the right, a line for each weight, as wide as the weight itself.
 #include "ui/render/figure_parts.h"
+#include "ui/render/figure_text.h"
 #include "ui/render/links_painter.h"
 
 #include <algorithm>
@@ -15,12 +16,13 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
     const QFont font = sheet.font();
     const double line = sheet.lineHeight(font);
     double y = figurePad;
+    const StageInfo& weights = stageInfo(Stage::Weights);
     const QString heading =
         sitePrefix(*source.trace) + (heads.size() == 1
                                          ? heads.front().name
-                                         : QStringLiteral("L%1, %2 heads").arg(view.layer.value).arg(heads.size()));
+                                         : FigureText::tr("L%1, %2 heads").arg(view.layer.value).arg(heads.size()));
     y += drawHeading(sheet, {figurePad, y}, inner, spec, heading,
-                     QStringLiteral("A = softmax over keys of the masked scores"), {});
+                     QString::fromUtf8(weights.formula.data(), static_cast<qsizetype>(weights.formula.size())), {});
     // The legend of heads, in as many lines as it needs.
     if (heads.size() > 1) {
         double x = figurePad;
@@ -68,9 +70,9 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
         refuseSize(spec);
     const double x0 = figurePad + left.extent + 8, x1 = x0 + span;
 
-    sheet.text(QRectF(figurePad, y, x0 - figurePad + span * 0.45, line), Qt::AlignLeft, QStringLiteral("queries"), font,
+    sheet.text(QRectF(figurePad, y, x0 - figurePad + span * 0.45, line), Qt::AlignLeft, FigureText::tr("queries"), font,
                sheet.theme().muted);
-    const QString keyTitle = QStringLiteral("keys (attended to)");
+    const QString keyTitle = FigureText::tr("keys (attended to)");
     const double keyWidth = sheet.width(keyTitle, font);
     sheet.text(QRectF(std::min(x1, figurePad + inner - keyWidth), y, keyWidth + 1, line), Qt::AlignLeft, keyTitle, font,
                sheet.theme().muted);

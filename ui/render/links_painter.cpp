@@ -2,6 +2,7 @@
 
 #include "core/tensor/errors.h"
 #include "ui/render/figure_parts.h"
+#include "ui/render/figure_text.h"
 #include "ui/render/head_colors.h"
 
 #include <QPainterPath>
@@ -17,8 +18,8 @@ QColor linkColor(int head, bool dark) {
 static std::vector<LinkHead> readHeads(const AttentionTrace& trace, const View& view) {
     std::vector<LinkHead> heads;
     if (view.combine != Combine::None && view.heads.size() > 1) {
-        const QString how = view.combine == Combine::Mean ? QStringLiteral("mean") : QStringLiteral("maximum");
-        heads.push_back({QStringLiteral("L%1 %2 of %3 heads").arg(view.layer.value).arg(how).arg(view.heads.size()),
+        const QString how = view.combine == Combine::Mean ? FigureText::tr("mean") : FigureText::tr("maximum");
+        heads.push_back({FigureText::tr("L%1 %2 of %3 heads").arg(view.layer.value).arg(how).arg(view.heads.size()),
                          shownHeads(trace, view)});
         return heads;
     }
@@ -82,13 +83,13 @@ void paintLink(QPainter& painter, const LinkColumns& columns, const Link& link, 
 }
 
 QString linksCaption(const Links& links, const View& view) {
-    QString caption = QStringLiteral("line width is the weight itself");
+    QString caption = FigureText::tr("line width is the weight itself");
     if (view.threshold > 0)
-        caption += QStringLiteral("; weights below %1 are left out").arg(view.threshold);
+        caption += FigureText::tr("; weights below %1 are left out").arg(view.threshold);
     if (view.topK)
-        caption += QStringLiteral("; the %1 strongest of each query and head").arg(*view.topK);
+        caption += FigureText::tr("; the %1 strongest of each query and head").arg(*view.topK);
     if (links.hidden > 0)
-        caption += QStringLiteral(" (%1 links not drawn)").arg(links.hidden);
+        caption += FigureText::tr(" (%1 links not drawn)").arg(links.hidden);
     return caption;
 }
 

@@ -1,5 +1,7 @@
 #include "ui/render/panel.h"
 
+#include "ui/render/figure_text.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -196,9 +198,9 @@ double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScal
     const bool byRow = scale.curve().kind == Curve::Kind::Row;
     const ValueRange& range = scale.range();
     const QString low = !text.low.isEmpty()         ? text.low
-                        : byRow && scale.isSigned() ? QStringLiteral("−row max")
+                        : byRow && scale.isSigned() ? FigureText::tr("−row max")
                                                     : rangeNumber(range.lo);
-    const QString high = !text.high.isEmpty() ? text.high : byRow ? QStringLiteral("row max") : rangeNumber(range.hi);
+    const QString high = !text.high.isEmpty() ? text.high : byRow ? FigureText::tr("row max") : rangeNumber(range.hi);
     const double lowWidth = sheet.width(low, font), highWidth = sheet.width(high, font);
     const double barWidth =
         std::clamp(width * 0.4, 40.0, std::max(40.0, std::min(180.0, width - lowWidth - highWidth - 32)));
@@ -234,9 +236,9 @@ double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScal
 
     QString words = text.caption;
     if (cut.below > 0)
-        words += QStringLiteral("; %1 below %2").arg(cut.below).arg(low);
+        words += FigureText::tr("; %1 below %2").arg(cut.below).arg(low);
     if (cut.above > 0)
-        words += QStringLiteral("; %1 above %2").arg(cut.above).arg(high);
+        words += FigureText::tr("; %1 above %2").arg(cut.above).arg(high);
     const double beside = bar.right() + 12 + highWidth + 16;
     if (beside + sheet.width(words, font) <= topLeft.x() + width) {
         sheet.text(QRectF(beside, topLeft.y(), topLeft.x() + width - beside, line), Qt::AlignLeft, words, font,

@@ -1,6 +1,7 @@
 #include "ui/render/shown_picture.h"
 
 #include "core/analysis/metrics.h"
+#include "ui/render/figure_text.h"
 #include "ui/render/sheet.h"
 
 #include <cmath>
@@ -46,9 +47,9 @@ ResolvedRange shownRange(const View& view, Stage stage, std::span<const ShownSta
     if (toLargest)
         range.range.lo = 0;
     if (toLargest && view.curve.kind == Curve::Kind::Linear)
-        range.caption = QStringLiteral("0 to the largest value of ordinary tokens");
+        range.caption = FigureText::tr("0 to the largest value of ordinary tokens");
     else if (view.special == Special::Unranged && spec.kind != RangeSpec::Kind::Fixed)
-        range.caption += QStringLiteral(", special tokens left out");
+        range.caption += FigureText::tr(", special tokens left out");
     return range;
 }
 

@@ -1,6 +1,7 @@
 // The stages figure: one head's chain as one picture, in reading order: what goes in, how the weights come about, what
 // comes out. Every block has its own range, and says it.
 #include "ui/render/figure_parts.h"
+#include "ui/render/figure_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,7 +94,7 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
     y +=
         drawHeading(sheet, {figurePad, y}, inner, spec,
                     sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
-                    QStringLiteral("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
+                    FigureText::tr("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
                             .arg(trace.scenario.queries())
                             .arg(trace.scenario.keys())
                             .arg(config.dModel)

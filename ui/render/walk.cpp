@@ -3,6 +3,7 @@
 #include "core/attention/head_problem.h"
 #include "core/attention/printed_sum.h"
 #include "ui/render/figure_parts.h"
+#include "ui/render/figure_text.h"
 #include "ui/render/head_colors.h"
 
 #include <algorithm>
@@ -75,15 +76,15 @@ private:
         case Stage::HeadOutput:
             return QStringLiteral("O_h");
         case Stage::Scaled:
-            return QStringLiteral("scaled");
+            return FigureText::tr("scaled");
         case Stage::Masked:
-            return QStringLiteral("masked");
+            return FigureText::tr("masked");
         case Stage::Contribution:
-            return QStringLiteral("part of head h");
+            return FigureText::tr("part of head h");
         case Stage::Output:
-            return QStringLiteral("output");
+            return FigureText::tr("output");
         case Stage::Norms:
-            return QStringLiteral("norms");
+            return FigureText::tr("norms");
         default:
             return nameOf(stageInfo(s).symbol);
         }
@@ -129,9 +130,9 @@ void Builder::embedding() {
         before = m_equals;
         const SharedMatrix shown = stageMatrix(m_trace, m_view.layer, m_head, m_view.stage);
         if (e.parts.size() > 1 && (e.sum->cols() != shown->cols() || *e.sum != *shown))
-            part(e.sum, QStringLiteral("sum"));
+            part(e.sum, FigureText::tr("sum"));
         if (e.sum->cols() != shown->cols() || *e.sum != *shown)
-            before = m_arrow + QStringLiteral(" norm");
+            before = m_arrow + FigureText::tr(" norm");
     }
     stage(m_view.stage, m_row, m_col, before);
 }
@@ -164,7 +165,7 @@ void Builder::projection(Stage s, Stage input, WeightKind weightKind, WeightKind
     const Stage from =
         input == Stage::EmbeddingKey && !stageAvailable(m_trace, Stage::EmbeddingKey) ? Stage::Embedding : input;
     const QString which =
-        (ofKv && m_config.kvHeads != m_config.heads ? QStringLiteral(", KV head %1") : QStringLiteral(", head %1"))
+        (ofKv && m_config.kvHeads != m_config.heads ? FigureText::tr(", KV head %1") : FigureText::tr(", head %1"))
             .arg(band);
     stage(from, m_row, m_inner, {});
     weight(weightKind, headBandOf(m_config, weightKind, head), nameOf(weightName(weightKind)) + which, m_inner, cols);
@@ -236,7 +237,7 @@ void Builder::scaled() {
                                    : in.problem.relativeBias[static_cast<std::size_t>(j - i + n - 1)]) -
                               in.problem.alibiSlope * static_cast<float>(std::abs(i - j));
         other(share(std::move(added)), tokens(Stage::Scaled, true, n), tokens(Stage::Scaled, false, m),
-              QStringLiteral("position bias"), m_row, m_col, by + QStringLiteral(" +"));
+              FigureText::tr("position bias"), m_row, m_col, by + QStringLiteral(" +"));
         before = m_equals;
     }
     stage(Stage::Scaled, m_row, m_col, before);
@@ -285,8 +286,8 @@ void Builder::softmax() {
     }
     const QStringList rows = tokens(Stage::Weights, true, scores.rows());
     other(share(std::move(shares)), rows, tokens(Stage::Weights, false, scores.cols()),
-          QStringLiteral("exp(masked − row's largest)"), m_row, m_col, QStringLiteral("exp"), false);
-    WalkMatrix& sum = other(share(std::move(sums)), rows, {}, QStringLiteral("row sums"), m_row, m_nowhere,
+          FigureText::tr("exp(masked − row max)"), m_row, m_col, QStringLiteral("exp"), false);
+    WalkMatrix& sum = other(share(std::move(sums)), rows, {}, FigureText::tr("row sums"), m_row, m_nowhere,
                             QStringLiteral("÷"), false);
     sum.panel.numbers = true;
     stage(Stage::Weights, m_row, m_col, m_equals);
@@ -357,7 +358,7 @@ void Builder::build() {
         stage(Stage::HeadOutput, m_row, projects ? m_inner : m_col, {});
         if (projects)
             weight(WeightKind::WO, headBandOf(m_config, WeightKind::WO, m_head),
-                   QStringLiteral("W_O, rows of head %1").arg(m_head.value), m_inner, m_col);
+                   FigureText::tr("W_O, rows of head %1").arg(m_head.value), m_inner, m_col);
         stage(Stage::Contribution, m_row, m_col, m_equals);
         m_walk.matrices.back().panel.bandStarts.clear(); // as wide as the model: no band of a head
         m_walk.matrices.back().panel.bandColors.clear();

@@ -9,15 +9,17 @@ namespace headscope {
 namespace {
 
 constexpr PanelShows shows{false, true, true};
-constexpr double pieceGap = 7, most = 40; // between pieces of one matrix; largest side of a cell
+constexpr double pieceGap = 7, most = 64; // between pieces of one matrix; largest side of a cell
 
 // A panel as a walk draws it: symbol and shape stand in a line of their own.
-Panel bare(const Panel& panel) {
+Panel bare(const Panel& panel, bool namesRows) {
     Panel out = panel;
     out.title.clear();
     out.rowTitle.clear();
     out.colTitle.clear();
     out.elides = true;
+    if (!namesRows)
+        out.rows.clear();
     return out;
 }
 
@@ -34,10 +36,11 @@ double shareOf(const WalkMatrix& m) {
     return std::pow(m.panel.colCount(), 0.6);
 }
 
+// Places the matrices line by line; lines: of each matrix.
 class Liner {
 public:
-    Liner(Sheet& sheet, const Walk& walk, double width)
-        : m_sheet(sheet), m_walk(walk), m_width(width), m_text(sheet.lineHeight(sheet.font())),
+    Liner(Sheet& sheet, const Walk& walk, const std::vector<int>& lines, double width)
+        : m_sheet(sheet), m_walk(walk), m_lines(lines), m_width(width), m_text(sheet.lineHeight(sheet.font())),
           m_places(walk.matrices.size()) {}
 
     // The matrices of one line; height: of its cells. Returns the y below it, or nothing.
@@ -47,32 +50,46 @@ public:
 
 private:
     double rangeLine() const { return m_sheet.lineHeight(m_sheet.font(0.85)) + 8; }
+    double signOf(std::size_t i, bool first) const {
+        return first && m_walk.matrices[i].before.isEmpty() ? 0 : signWidth(m_sheet, m_walk.matrices[i]);
+    }
+    std::vector<std::size_t> matricesOf(int line);
 
     Sheet& m_sheet;
     const Walk& m_walk;
+    const std::vector<int>& m_lines;
     double m_width, m_text;
     std::vector<WalkLayout::Place> m_places;
 };
 
-std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
+// Tokens that run through a whole line are named at its ends; the matrices between have the room for their cells.
+std::vector<std::size_t> Liner::matricesOf(int line) {
     std::vector<std::size_t> own;
+    for (std::size_t i = 0; i < m_walk.matrices.size(); ++i)
+        if (m_lines[i] == line)
+            own.push_back(i);
+    for (const std::size_t i : own)
+        m_places[i].namesRows =
+            i == own.front() || i == own.back() || m_walk.matrices[i].rows.runs != WalkMatrix::Runs::Row;
+    return own;
+}
+
+std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
+    const std::vector<std::size_t> own = matricesOf(line);
     double signs = 0, shares = 0;
-    for (std::size_t i = 0; i < m_walk.matrices.size(); ++i) {
-        const WalkMatrix& m = m_walk.matrices[i];
-        if (m.line != line)
-            continue;
-        signs += own.empty() ? 0 : signWidth(m_sheet, m);
-        shares += shareOf(m);
-        own.push_back(i);
+    for (const std::size_t i : own) {
+        signs += signOf(i, i == own.front());
+        shares += shareOf(m_walk.matrices[i]);
     }
     const double maxLabel = 0.16 * m_width;
     double top = 0;
     // Labels and cell sizes depend on each other; room for labels is only ever given more, so that it settles.
-    std::vector<double> left(m_places.size());
+    // right: what a symbol that is wider than its matrix needs beside it.
+    std::vector<double> left(m_places.size()), right(m_places.size());
     for (int round = 0; round < 4; ++round) {
         double taken = signs;
         for (const std::size_t i : own)
-            taken += left[i] = std::max(left[i], m_places[i].room.left);
+            taken += (left[i] = std::max(left[i], m_places[i].room.left)) + right[i];
         if (m_width - taken < 3.0 * static_cast<double>(own.size()) || height - top < 8)
             return std::nullopt;
         // The same row stands at the same height in every matrix; cells of queries by keys are square where they may
@@ -84,17 +101,22 @@ std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
                 square = std::max(square, (m_width - taken) * shareOf(m_walk.matrices[i]) / shares / panel.colCount());
         }
         const double rowHeight =
-            square > 0 && signs > 0 ? std::clamp(std::min(square, most), 1.1 * m_text, 1.7 * m_text) : 1.7 * m_text;
+            square > 0 && signs > 0 ? std::clamp(std::min(square, most), 1.1 * m_text, 2.6 * m_text) : 1.7 * m_text;
         double newTop = 0;
         for (const std::size_t i : own) {
             const WalkMatrix& m = m_walk.matrices[i];
-            const Panel panel = bare(m.panel);
+            const Panel panel = bare(m.panel, m_places[i].namesRows);
             const double wide = (m_width - taken) * shareOf(m) / shares / panel.colCount();
             const double tall = (height - top) / panel.rowCount();
             const QSizeF pitch(std::min(wide, most), std::min(tall, m.tall ? 1.1 * m_text : rowHeight));
             m_places[i].pitch = pitch;
+            if (m.tall && pitch.height() < 0.55 * m_text) // numbers of dimensions that nobody can read
+                m_places[i].namesRows = false;
             m_places[i].room = roomFor(m_sheet, panel, pitch, {maxLabel, maxLabel}, shows);
             newTop = std::max(newTop, m_places[i].room.top);
+            const double lacking = m_sheet.formulaWidth(m.symbol, m_sheet.font(1, true)) + 6 -
+                                   pitch.width() * panel.colCount() - (i == own.back() ? 0 : signOf(i + 1, false));
+            right[i] = std::max(right[i], std::min(lacking, 0.12 * m_width));
         }
         top = newTop;
     }
@@ -106,32 +128,62 @@ std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
     for (const std::size_t i : own) {
         WalkLayout::Place& at = m_places[i];
         at.sign = {x, signY};
-        x += i == own.front() ? 0 : signWidth(m_sheet, m_walk.matrices[i]);
-        x += left[i];
+        x += signOf(i, i == own.front()) + left[i];
         at.symbol = {x, topLeft.y()};
         at.topLeft = {x, cellsTop};
+        at.endsLine = i == own.back();
         const QRectF area = at.area(m_walk.matrices[i].panel);
-        x = area.right();
+        x = area.right() + right[i];
         bottom = std::max(bottom, area.bottom());
     }
     return bottom + rangeLine();
 }
 
-} // namespace
-
-std::optional<WalkLayout> layOutWalk(Sheet& sheet, const Walk& walk, QPointF topLeft, double width,
-                                     std::optional<double> height) {
-    Liner liner(sheet, walk, width);
-    const int lines = walk.matrices.back().line + 1;
-    const double perLine = height ? *height / lines - liner.around() : 0.5 * width / lines;
+std::optional<WalkLayout> layOutLines(Sheet& sheet, const Walk& walk, const std::vector<int>& lines, QPointF topLeft,
+                                      double width, std::optional<double> height) {
+    Liner liner(sheet, walk, lines, width);
+    const int count = lines.back() + 1;
+    const double perLine = height ? *height / count - liner.around() : 0.5 * width / count;
     double y = topLeft.y();
-    for (int line = 0; line < lines; ++line) {
+    for (int line = 0; line < count; ++line) {
         const std::optional<double> next = liner.place(line, {topLeft.x(), y}, perLine);
         if (!next)
             return std::nullopt;
         y = *next;
     }
     return WalkLayout{liner.take(), y};
+}
+
+// How well the least cell can be read: nobody gains from cells wider than their numbers.
+double legibility(Sheet& sheet, const std::optional<WalkLayout>& layout) {
+    if (!layout)
+        return 0;
+    const double text = sheet.lineHeight(sheet.font());
+    double least = 2.2 * text * text;
+    for (const WalkLayout::Place& place : layout->places)
+        least = std::min(least, std::min(place.pitch.width(), 2 * text) * std::min(place.pitch.height(), 1.1 * text));
+    return least;
+}
+
+} // namespace
+
+// Four or more matrices in a narrow room stand in two lines, where that makes the cells plainly larger.
+std::optional<WalkLayout> layOutWalk(Sheet& sheet, const Walk& walk, QPointF topLeft, double width,
+                                     std::optional<double> height) {
+    std::vector<int> lines;
+    for (const WalkMatrix& m : walk.matrices)
+        lines.push_back(m.line);
+    std::optional<WalkLayout> best = layOutLines(sheet, walk, lines, topLeft, width, height);
+    if (lines.back() > 0 || lines.size() < 4)
+        return best;
+    for (std::size_t cut = 1; cut < lines.size(); ++cut) {
+        for (std::size_t i = 0; i < lines.size(); ++i)
+            lines[i] = i < cut ? 0 : 1;
+        std::optional<WalkLayout> broken = layOutLines(sheet, walk, lines, topLeft, width, height);
+        if (legibility(sheet, broken) > 1.2 * legibility(sheet, best))
+            best = std::move(broken);
+    }
+    return best;
 }
 
 void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double right) {
@@ -142,8 +194,8 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
         const WalkMatrix& m = walk.matrices[i];
         const WalkLayout::Place& at = layout.places[i];
         const QRectF area = at.area(m.panel);
-        const bool isLast = i + 1 == walk.matrices.size() || walk.matrices[i + 1].line != m.line;
-        const double next = isLast ? right : layout.places[i + 1].sign.x();
+        const double next =
+            at.endsLine ? right : layout.places[i + 1].sign.x() + signWidth(sheet, walk.matrices[i + 1]);
         if (!m.before.isEmpty()) {
             const QFont sign = signFont(sheet, m.before);
             const double from = layout.places[i].sign.x();
@@ -161,12 +213,19 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
         } else if (room > 20) {
             sheet.text(QRectF(at.symbol, QSizeF(room - 4, text)), Qt::AlignLeft, m.symbol, small, theme.text);
         }
-        drawPanel(sheet, bare(m.panel), at.topLeft, at.pitch, at.room, shows);
+        drawPanel(sheet, bare(m.panel, at.namesRows), at.topLeft, at.pitch, at.room, shows);
         const ValueRange& range = m.panel.picture->scale().range();
         const QString ends = rangeNumber(range.lo) + QStringLiteral(" … ") + rangeNumber(range.hi);
         if (sheet.width(ends, small) <= room - 4)
             sheet.text(QRectF(area.left(), area.bottom() + 3, sheet.width(ends, small) + 1, sheet.lineHeight(small)),
                        Qt::AlignLeft, ends, small, theme.muted);
+    }
+}
+
+void drawWalkMarks(Sheet& sheet, const Walk& walk, const WalkLayout& layout, const QColor& ground) {
+    for (std::size_t i = 0; i < walk.matrices.size(); ++i) {
+        const WalkLayout::Place& at = layout.places[i];
+        drawPanelMarks(sheet, bare(walk.matrices[i].panel, at.namesRows), at.topLeft, at.pitch, at.room, ground);
     }
 }
 

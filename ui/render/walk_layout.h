@@ -12,6 +12,7 @@ struct WalkLayout {
         QSizeF pitch;    // of a cell
         PanelRoom room;
         QPointF symbol, sign;
+        bool namesRows = true, endsLine = false;
         QRectF area(const Panel& panel) const {
             return {topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount())};
         }
@@ -25,6 +26,8 @@ std::optional<WalkLayout> layOutWalk(Sheet& sheet, const Walk& walk, QPointF top
                                      std::optional<double> height);
 // Matrices with their symbols, shapes, signs, ranges and marks.
 void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double right);
+// The marks alone, over a walk that was drawn without them; ground: what lies behind its labels.
+void drawWalkMarks(Sheet& sheet, const Walk& walk, const WalkLayout& layout, const QColor& ground);
 // Sentence, sum and the steps after it, for one cell. Returns the height. compact: the steps in running text.
 double drawWalkArithmetic(Sheet& sheet, const Walk& walk, WalkCell cell, QPointF topLeft, double width, bool compact);
 

@@ -142,10 +142,7 @@ void WalkView::paintEvent(QPaintEvent*) {
     Sheet sheet(&painter, theme().dark, font().pointSizeF());
     const WalkCell cell = *markedCell();
     markWalk(m_drawn->walk, cell);
-    for (std::size_t i = 0; i < m_drawn->walk.matrices.size(); ++i) {
-        const WalkLayout::Place& at = m_drawn->layout.places[i];
-        drawPanelMarks(sheet, m_drawn->walk.matrices[i].panel, at.topLeft, at.pitch, at.room, theme().surface);
-    }
+    drawWalkMarks(sheet, m_drawn->walk, m_drawn->layout, theme().surface);
     drawWalkArithmetic(sheet, m_drawn->walk, cell, {margin, m_drawn->layout.bottom + 2}, width() - 2 * margin, true);
     if (hasFocus()) {
         painter.setPen(QPen(theme().selectedText, 1, Qt::DotLine));

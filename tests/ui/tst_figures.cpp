@@ -1,0 +1,179 @@
+// Laws of all kinds of figures, and of those that are no heatmaps: grid, links, stages, walk.
+#include "tests/ui/figure_support.h"
+#include "ui/render/axis_labels.h"
+#include "ui/render/links_painter.h"
+#include "ui/render/walk_layout.h"
+
+#include <QFontDatabase>
+#include <map>
+
+using namespace headscope;
+using namespace headscope::testing;
+
+class TestFigures : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase();
+    void labelsNeitherOverlapNorLeaveTheFigure_data();
+    void labelsNeitherOverlapNorLeaveTheFigure();
+    void glyphsThatNoFontHasAreShownAsCodePoints();
+
+    void everyStepIsNamedInTheStagesFigureOrItIsRefused();
+    void aLinkIsAsWideAsItsWeightHoweverManyHeadsAreOn();
+    void oneLayersHeadsFillTheGrid();
+    void symbolsOfAWalkAreWrittenInFull();
+    void aWalkTakesTwoLinesWhereThatMakesItsCellsLarger();
+};
+
+void TestFigures::initTestCase() {
+    QVERIFY2(!QFontDatabase::families().isEmpty(), "no fonts: every measurement would be silent nonsense");
+}
+
+void TestFigures::labelsNeitherOverlapNorLeaveTheFigure_data() {
+    QTest::addColumn<int>("n");
+    QTest::addColumn<int>("m");
+    QTest::addColumn<double>("width");
+    QTest::addColumn<int>("view");
+    for (int n : {1, 2, 6, 14, 32, 64, 65, 200})
+        for (double width : {60.0, 160.0})
+            QTest::addRow("%d, %g mm", n, width) << n << 0 << width << static_cast<int>(FigureKind::Heatmap);
+    for (auto [n, m] : {std::pair{3, 20}, {20, 3}, {1, 200}, {200, 1}, {40, 90}})
+        QTest::addRow("%d x %d", n, m) << n << m << 160.0 << static_cast<int>(FigureKind::Heatmap);
+    for (FigureKind kind : {FigureKind::Grid, FigureKind::Links, FigureKind::Stages, FigureKind::Walk})
+        for (auto [n, m] : {std::pair{1, 0}, {6, 0}, {30, 0}, {4, 9}})
+            QTest::addRow("figure %d, %d x %d", static_cast<int>(kind), n, m)
+                << n << m << 160.0 << static_cast<int>(kind);
+}
+
+void TestFigures::labelsNeitherOverlapNorLeaveTheFigure() {
+    QFETCH(int, n);
+    QFETCH(int, m);
+    QFETCH(double, width);
+    QFETCH(int, view);
+    const FigureSource source = toyFigure(wordsOf(n), m > 0 ? std::optional(wordsOf(m)) : std::nullopt);
+    FigureSpec spec;
+    spec.widthMm = width;
+    spec.title = QStringLiteral("A title of some length that has to be wrapped in a narrow column of a paper");
+    spec.view.figure = static_cast<FigureKind>(view);
+    for (int heads : {1, 3}) {
+        if (width < 100 && heads > 1)
+            continue;
+        spec.view.heads.clear();
+        for (int h = 0; h < heads; ++h)
+            spec.view.heads.push_back(HeadIndex{h});
+        const FigureLayout layout = figureLayout(source, spec);
+        const QRectF page(QPointF(0, 0), layout.size);
+        for (std::size_t i = 0; i < layout.texts.size(); ++i) {
+            const auto& a = layout.texts[i];
+            QVERIFY2(page.adjusted(-0.5, -0.5, 0.5, 0.5).contains(a.rect),
+                     qPrintable(QStringLiteral("\"%1\" leaves the figure: %2 %3 %4 %5 of %6 x %7")
+                                    .arg(a.text)
+                                    .arg(a.rect.left())
+                                    .arg(a.rect.top())
+                                    .arg(a.rect.right())
+                                    .arg(a.rect.bottom())
+                                    .arg(page.width())
+                                    .arg(page.height())));
+            for (std::size_t j = i + 1; j < layout.texts.size(); ++j)
+                QVERIFY2(!overlap(a.rect, layout.texts[j].rect),
+                         qPrintable(QStringLiteral("\"%1\" overlaps \"%2\"").arg(a.text, layout.texts[j].text)));
+            for (const auto& cells : layout.cells)
+                QVERIFY2(!overlap(a.rect, cells.area), qPrintable(QStringLiteral("\"%1\" covers cells").arg(a.text)));
+        }
+        for (const auto& cells : layout.cells)
+            QVERIFY(page.adjusted(-0.5, -0.5, 0.5, 0.5).contains(cells.area));
+    }
+}
+
+void TestFigures::glyphsThatNoFontHasAreShownAsCodePoints() {
+    const QFont font = figureFont(8);
+    QCOMPARE(displayText("cat", font), QStringLiteral("cat"));
+    QCOMPARE(displayText("\xEE\x80\x80", font), QStringLiteral("U+E000"));
+    QCOMPARE(displayText("a\x01", font), QStringLiteral("aU+0001"));
+    QCOMPARE(displayText("\xC4\xA0"
+                         "cat",
+                         font),
+             QStringLiteral("Ġcat")); // of byte-level vocabularies: DejaVu has it
+    QVERIFY(!displayText("", font).isEmpty() && !displayText(" ", font).trimmed().isEmpty());
+}
+
+void TestFigures::everyStepIsNamedInTheStagesFigureOrItIsRefused() {
+    const FigureSource source = toyFigure("The cat sat on the mat");
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Stages;
+    const std::size_t matrices = 4 + 3 + 4 + 3; // X, projections; Q, K, V; scores to weights; head output to W_O
+    for (const double width : {85.0, 160.0}) {
+        spec.widthMm = width;
+        QCOMPARE(figureLayout(source, spec).cells.size(), matrices);
+    }
+    spec.widthMm = 50;
+    QVERIFY(refusal([&] { figureLayout(source, spec); }).find("50 mm") != std::string::npos);
+}
+
+void TestFigures::aLinkIsAsWideAsItsWeightHoweverManyHeadsAreOn() {
+    const FigureSource source = toyFigure("The cat sat");
+    View view;
+    view.figure = FigureKind::Links;
+    const Links one = readLinks(*source.trace, view);
+    view.heads = {HeadIndex{0}, HeadIndex{1}, HeadIndex{2}};
+    const Links three = readLinks(*source.trace, view);
+    const auto widths = [](const Links& links) {
+        const LinkColumns columns{0, 100, 0, 0, 20};
+        std::map<std::pair<int, int>, double> out;
+        for (const Link& link : links.drawn)
+            if (link.head == 0)
+                out[{link.query, link.key}] = columns.widthOf(static_cast<double>(link.weight));
+        return out;
+    };
+    QCOMPARE(one.drawn.size() * 3, three.drawn.size());
+    QVERIFY(widths(one) == widths(three));
+    QCOMPARE(widths(one).at({1, 2}), 10 * static_cast<double>((*one.heads[0].shown.matrix)(1, 2)));
+}
+
+void TestFigures::oneLayersHeadsFillTheGrid() {
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Grid;
+    spec.heightMm = 120;
+    const FigureLayout layout = figureLayout(toyFigure("The cat sat on the mat"), spec);
+    QCOMPARE(layout.cells.size(), std::size_t(8));
+    double used = 0;
+    for (const auto& cells : layout.cells)
+        used += cells.area.width() * cells.area.height();
+    QVERIFY(used > 0.45 * layout.size.width() * layout.size.height());
+}
+
+// The sums of the rows are one column wide, and their name is not: it gets its room.
+void TestFigures::symbolsOfAWalkAreWrittenInFull() {
+    const FigureSource source = toyFigure("The cat sat on the mat");
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Walk;
+    for (const double width : {85.0, 120.0, 160.0, 300.0}) {
+        spec.widthMm = width;
+        QStringList texts;
+        for (const auto& t : figureLayout(source, spec).texts)
+            texts << t.text;
+        for (const QString& symbol : {QStringLiteral("masked"), QStringLiteral("row sums")})
+            QVERIFY2(texts.contains(symbol), qPrintable(texts.join(u'|')));
+    }
+}
+
+void TestFigures::aWalkTakesTwoLinesWhereThatMakesItsCellsLarger() {
+    const FigureSource source = toyFigure(wordsOf(8));
+    View view;
+    view.figure = FigureKind::Walk; // of the softmax: four matrices
+    Sheet sheet(nullptr, false, 9);
+    const Walk walk = makeWalk(source.trace, view, sheet.font());
+    QCOMPARE(walk.matrices.size(), std::size_t(4));
+    const auto lines = [&](double width, double height) {
+        const std::optional<WalkLayout> layout = layOutWalk(sheet, walk, {0, 0}, width, height);
+        QSet<double> tops;
+        for (const WalkLayout::Place& place : layout->places)
+            tops << place.topLeft.y();
+        return layout->bottom <= height + 1 ? tops.size() : -1;
+    };
+    QCOMPARE(lines(1400, 260), qsizetype(1));
+    QCOMPARE(lines(500, 420), qsizetype(2));
+}
+
+QTEST_MAIN(TestFigures)
+#include "tst_figures.moc"
