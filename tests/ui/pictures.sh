@@ -1,7 +1,8 @@
 #!/bin/bash
-# Pictures of the window in 12 states, at 3 sizes, light and dark, and a contact sheet of each size: to be looked at by
-# people. Every picture is made by the program itself; nothing is compared.
-# usage: pictures.sh PROGRAM FOLDER
+# Pictures of the window to be looked at by people: 12 states and more, from a laptop to 4K (as fine letters and as a
+# large screen), light and dark, for a projector, in half a screen, and what only a hand brings up (panels, tabs,
+# dialogs); a contact sheet of each size. Every picture is made by the program itself; nothing is compared.
+# usage: pictures.sh PROGRAM FOLDER [SIZE...]   SIZE: one of those below, "1366x768 1"; window_pictures lies beside PROGRAM
 set -eu
 program=$(realpath "$1") folder=$2
 mkdir -p "$folder"
@@ -25,6 +26,9 @@ viewed grid "$short" mini '{"figure": "grid", "layer": 0, "heads": [0]}'
 viewed stages "$short" mini '{"figure": "stages", "layer": 5, "heads": [11], "cell": [3, 2]}'
 viewed words "$middle" mini '{"layer": 1, "heads": [8], "words": true, "special": "drop", "values": true}'
 viewed sides "$short" mini '{"layer": 0, "heads": [2, 5, 8]}'
+viewed walk "$short" mini '{"figure": "walk", "layer": 5, "heads": [11], "cell": [3, 2]}'
+viewed product "$short" mini '{"figure": "walk", "layer": 5, "heads": [11], "stage": "scores", "cell": [3, 2]}'
+"$program" dump --text "$short" --stage weights --out "$scratch/captured.npz"
 
 declare -A states=(
   [01-first]="--text|$short"
@@ -39,17 +43,27 @@ declare -A states=(
   [10-stages]="--scenario|$scratch/stages.headscope"
   [11-words]="--scenario|$scratch/words.headscope"
   [12-sides]="--scenario|$scratch/sides.headscope"
+  [13-walk]="--scenario|$scratch/walk.headscope"
+  [14-product]="--scenario|$scratch/product.headscope"
+  [15-rule]="--text|$short|--layer|5|--head|11|--rule|scale-dmodel"
+  [16-two]="--model|toy|--text|the cat sat|--pair|le chat noir dort ici"
+  [17-captured]="--model|$scratch/captured.npz"
 )
-sizes=("1366x768 1" "1920x1080 1" "1920x1080 2")
+sizes=("1366x768 1" "1920x1080 1" "1920x1080 2" "3840x2160 1" "1280x720 1" "1024x768 1" "960x540 1" "800x600 1")
+[ $# -gt 2 ] && sizes=("${@:3}")
 
 for size in "${sizes[@]}"; do
   read -r pixels scale <<< "$size"
-  for look in light dark; do
+  case $pixels in
+    1280x720 | 1024x768) looks="projector light" ;;
+    *) looks="light dark" ;;
+  esac
+  for look in $looks; do
     for state in "${!states[@]}"; do
       IFS='|' read -ra options <<< "${states[$state]}"
       out="$folder/$pixels-x$scale-$look-$state.png"
       "$program" screenshot "${options[@]}" --size "$pixels" --scale-factor "$scale" \
-        $([ $look = dark ] && echo --dark) --out "$out"
+        $([ $look = light ] || echo --$look) --out "$out"
       echo "$out"
     done
     if command -v montage > /dev/null; then
@@ -58,3 +72,9 @@ for size in "${sizes[@]}"; do
     fi
   done
 done
+hand=$(dirname "$program")/window_pictures
+if [ -x "$hand" ]; then
+  mkdir -p "$folder/hand-light" "$folder/hand-dark"
+  "$hand" "$folder/hand-light"
+  "$hand" "$folder/hand-dark" dark
+fi
