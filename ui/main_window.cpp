@@ -14,6 +14,7 @@
 #include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/links_panel.h"
 #include "ui/widgets/long_text_bar.h"
+#include "ui/widgets/message_strip.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/status_line.h"
@@ -198,6 +199,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (m_remembers) {
         QSettings settings;
         settings.setValue(QStringLiteral("geometry"), saveGeometry());
+        if (m_narrow && !m_wideLayout.isEmpty())
+            restoreState(m_wideLayout); // a narrow window stacks them anew
         settings.setValue(QStringLiteral("docks"), saveState(layoutVersion));
         settings.setValue(QStringLiteral("dark"), theme().dark);
         settings.setValue(QStringLiteral("projector"), theme().projector);

@@ -20,6 +20,7 @@ class LongTextBar;
 class MaskBrush;
 class MirrorWindow;
 class MessageStrip;
+class RulesPanel;
 class SentenceBar;
 class StagePanel;
 class StatusLine;
@@ -47,6 +48,7 @@ protected:
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void createTop();
@@ -62,11 +64,17 @@ private:
     void addCellActions(QMenu* menu);
     void addFigureActions(QMenu* menu);
     void addWindowActions(QMenu* menu);
+    void addPaceActions(QMenu* speed);
+    void addSiteActions(QMenu* sites);
+    void needsModel(QAction* action);
     void connectWorkspace();
     void restoreLayout();
 
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& key, const QString& tip,
                  const std::function<void()>& run);
+    bool isNarrow() const;
+    void stackDocks();
+    void setMargins();
     void sizeDocks();
     void sizeHeads();
     void showExport();
@@ -81,6 +89,8 @@ private:
 
     bool m_remembers;
     bool m_restored = false; // the docks are as the user left them
+    bool m_narrow = false;   // they stand behind each other
+    QByteArray m_wideLayout; // how they stood before that; empty: as on the first day
     Workspace* m_workspace;
     HeadSurvey* m_survey;
     DocumentSession* m_session;
@@ -92,6 +102,8 @@ private:
     StagePanel* m_stage;
     StatusLine* m_status;
     HeadGrid* m_heads;
+    FoundList* m_found;
+    RulesPanel* m_rules;
     QDockWidget *m_headsDock, *m_foundDock, *m_inspectorDock, *m_editDock, *m_historyDock;
     WeightEditor* m_weights;
     MaskBrush* m_brush;

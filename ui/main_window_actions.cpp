@@ -7,19 +7,27 @@
 #include "ui/document_session.h"
 #include "ui/examples.h"
 #include "ui/stage_text.h"
+#include "ui/unchangeable.h"
 #include "ui/widgets/cell_menu.h"
+#include "ui/widgets/found_list.h"
 #include "ui/widgets/head_grid.h"
 #include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/mask_brush.h"
+#include "ui/widgets/message_strip.h"
+#include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/site_switch.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/stage_stepper.h"
 #include "ui/widgets/status_line.h"
 #include "ui/widgets/token_chips.h"
+#include "ui/widgets/view_controls.h"
+#include "ui/widgets/weight_editor.h"
 
 #include <QActionGroup>
 #include <QDockWidget>
 #include <QMenuBar>
+#include <QSettings>
 
 #include <algorithm>
 
@@ -33,6 +41,16 @@ QAction* MainWindow::add(QMenu* menu, const QString& text, const QKeySequence& k
     action->setStatusTip(QString());
     connect(action, &QAction::triggered, this, run);
     return action;
+}
+
+// An action that changes what is computed: not there for attention that was captured elsewhere, and why.
+void MainWindow::needsModel(QAction* action) {
+    const QString tip = action->toolTip();
+    connect(m_workspace, &Workspace::scenarioChanged, action, [this, action, tip] {
+        const QString why = whyUnchangeable(m_workspace->scenario());
+        action->setEnabled(why.isEmpty());
+        action->setToolTip(why.isEmpty() ? tip : why);
+    });
 }
 
 void MainWindow::createActions() {
@@ -86,14 +104,16 @@ void MainWindow::createEditMenu() {
     addCopyActions(menu);
     menu->addSeparator();
     addCellActions(menu);
-    add(menu, tr("&Switch head off or on"), QKeySequence(Qt::Key_F8), tr("The chosen heads hand on zeros"),
-        [this] { toggleHeads(*m_workspace); });
-    add(menu, tr("Edit the &weights"), QKeySequence(Qt::CTRL | Qt::Key_G),
-        tr("The table of this head takes the keyboard"), [this] {
-            showWeight({m_workspace->view().layer, WeightKind::WQ}, -1, -1);
-        });
-    add(menu, tr("Edit the s&entence"), QKeySequence(Qt::CTRL | Qt::Key_L), tr("Put the cursor into the sentence"),
-        [this] { m_sentence->focusText(); });
+    needsModel(add(menu, tr("&Switch head off or on"), QKeySequence(Qt::Key_F8), tr("The chosen heads hand on zeros"),
+                   [this] { toggleHeads(*m_workspace); }));
+    needsModel(add(menu, tr("Edit the &weights"), QKeySequence(Qt::CTRL | Qt::Key_G),
+                   tr("The table of this head takes the keyboard"), [this] { showWeight({}, -1, -1); }));
+    for (QMenu* choices : m_weights->menus()) {
+        needsModel(menu->addMenu(choices));
+        connect(choices, &QMenu::triggered, this, [this] { showWeight({}, -1, -1); });
+    }
+    needsModel(add(menu, tr("Edit the s&entence"), QKeySequence(Qt::CTRL | Qt::Key_L),
+                   tr("Put the cursor into the sentence"), [this] { m_sentence->focusText(); }));
     QAction* second = add(menu, tr("&Add or remove the second text"), QKeySequence(Qt::CTRL | Qt::Key_2),
                           tr("Cross-attention: keys and values from another text"),
                           [this] { m_sentence->setSecondText(!m_workspace->scenario().secondText().has_value()); });
@@ -125,8 +145,11 @@ void MainWindow::addCellActions(QMenu* menu) {
         else
             m_status->clearMessage();
     });
+    needsModel(brush);
     connect(m_brush, &MaskBrush::toggled, brush, &QAction::setChecked);
-    connect(m_brush, &MaskBrush::refused, m_messages, &MessageStrip::say);
+    connect(m_brush, &MaskBrush::refused, this, [this](const QString& sentence, const QString& wayOut) {
+        m_messages->offer(sentence, wayOut, [this] { m_brush->takeWayOut(); });
+    });
     const auto withPinned = [this](const std::function<void(CellRef)>& run) {
         const View& view = m_workspace->view();
         if (view.cell && isTokenByToken(view.stage))
@@ -134,16 +157,18 @@ void MainWindow::addCellActions(QMenu* menu) {
         else
             m_messages->say(tr("Pin a cell of the scores or weights first: click it in the heatmap."));
     };
-    add(menu, tr("Set the s&core of the pinned cell…"), QKeySequence(Qt::Key_F4), tr("Q·K, before scale and mask"),
-        [this, withPinned] { withPinned([this](CellRef cell) { askScore(*m_workspace, cell, this); }); });
-    add(menu, tr("C&lose or open the pinned cell"), QKeySequence(Qt::CTRL | Qt::Key_K), tr("In the mask of all heads"),
-        [this, withPinned] {
-            withPinned([this](CellRef cell) {
-                setMaskCell(*m_workspace, cell, !maskOf(m_workspace->scenario()).isOpen(cell.row, cell.col));
-            });
-        });
-    add(menu, tr("Restore &all cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_K),
-        tr("No painted cell and no set score any more"), [this] { restoreEveryCell(*m_workspace); });
+    needsModel(add(menu, tr("Set the s&core of the pinned cell…"), QKeySequence(Qt::Key_F4),
+                   tr("Q·K, before scale and mask"),
+                   [this, withPinned] { withPinned([this](CellRef cell) { askScore(*m_workspace, cell, this); }); }));
+    needsModel(add(menu, tr("C&lose or open the pinned cell"), QKeySequence(Qt::CTRL | Qt::Key_K),
+                   tr("In the mask of all heads"), [this, withPinned] {
+                       withPinned([this](CellRef cell) {
+                           const bool open = maskOf(m_workspace->scenario()).isOpen(cell.row, cell.col);
+                           setMaskCell(*m_workspace, cell, !open);
+                       });
+                   }));
+    needsModel(add(menu, tr("Restore &all cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_K),
+                   tr("No painted cell and no set score any more"), [this] { restoreEveryCell(*m_workspace); }));
 }
 
 void MainWindow::createModelMenu() {
@@ -161,6 +186,9 @@ void MainWindow::createModelMenu() {
     add(menu, tr("Open a model &file…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
         tr("A checkpoint (GGUF, hub folder) or an attention module as saved from PyTorch"),
         [this] { m_session->openByDialog(); });
+    menu->addSeparator();
+    for (QMenu* choices : m_stage->controls()->computeMenus())
+        menu->addMenu(choices);
     menu->addSeparator();
     menu->addMenu(new ComputeMenu(*m_workspace, m_remembers, this));
     add(menu, tr("Compute &again"), QKeySequence(Qt::Key_F9), tr("After Stop, or after a failure"),
@@ -188,6 +216,9 @@ void MainWindow::createViewMenu() {
     QMenu* menu = addMenu(this, tr("&View"));
     addFigureActions(menu);
     menu->addSeparator();
+    for (QMenu* choices : m_found->menus())
+        menu->addMenu(choices);
+    addSiteActions(menu->addMenu(tr("&Where it attends")));
     add(menu, tr("Next head"), QKeySequence(Qt::CTRL | Qt::Key_Right), QString(), [this] { goToHead(0, 1); });
     add(menu, tr("Previous head"), QKeySequence(Qt::CTRL | Qt::Key_Left), QString(), [this] { goToHead(0, -1); });
     add(menu, tr("Next layer"), QKeySequence(Qt::CTRL | Qt::Key_Down), QString(), [this] { goToHead(1, 0); });
@@ -204,17 +235,22 @@ void MainWindow::addFigureActions(QMenu* menu) {
                                                     {FigureKind::Walk, tr("&Walk")},
                                                     {FigureKind::Stages, tr("&Stages of this head")},
                                                     {FigureKind::Grid, tr("All hea&ds")}};
-    for (const auto& [kind, text] : kinds)
-        add(menu, text, QKeySequence(Qt::CTRL | Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)), QString(),
-            [this, kind = kind] {
-                changeView([kind](View& view) {
-                    view.figure = kind;
-                    if (kind == FigureKind::Links)
-                        view.stage = Stage::Weights; // only weights have a width
-                });
-            });
+    for (const auto& [kind, text] : kinds) {
+        QAction* action = add(menu, text, QKeySequence(Qt::CTRL | Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)),
+                              QString(), [this, kind = kind] {
+                                  changeView([kind](View& view) {
+                                      view.figure = kind;
+                                      if (kind == FigureKind::Links)
+                                          view.stage = Stage::Weights; // only weights have a width
+                                  });
+                              });
+        if (kind == FigureKind::Walk || kind == FigureKind::Stages)
+            needsModel(action);
+    }
     add(menu, tr("&Numbers in cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_V), tr("Where they fit"),
         [this] { changeView([](View& view) { view.values = !view.values; }); });
+    for (QMenu* choices : m_stage->controls()->pictureMenus())
+        menu->addMenu(choices);
     QMenu* special = menu->addMenu(tr("Spe&cial tokens"));
     for (const auto& [how, text] : TokenChips::specialChoices())
         add(special, text, QKeySequence(), QString(),
@@ -222,6 +258,16 @@ void MainWindow::addFigureActions(QMenu* menu) {
     add(menu, tr("Merge pieces into &words"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W),
         tr("Weights: the sum over the keys of a word, the mean over its queries"),
         [this] { changeView([](View& view) { view.words = !view.words; }); });
+}
+
+// The three places of an encoder-decoder; for other models there is nothing to choose.
+void MainWindow::addSiteActions(QMenu* sites) {
+    for (const auto& [site, name] : SiteSwitch::sites())
+        add(sites, name, QKeySequence(), QString(), [this, site = site] { m_workspace->setSite(site); });
+    connect(m_workspace, &Workspace::scenarioChanged, sites, [this, sites] {
+        const SharedModel& model = m_workspace->scenario().model;
+        sites->menuAction()->setEnabled(model && model->config().site);
+    });
 }
 
 // The window itself: its look and its parts.
@@ -258,7 +304,23 @@ void MainWindow::createLearnMenu() {
     add(menu, tr("&Back one stage"), QKeySequence(Qt::ALT | Qt::Key_Left), QString(), [stepper] { stepper->back(); });
     add(menu, tr("&Play the stages"), QKeySequence(Qt::Key_F5), tr("One after the other; again to stop"),
         [stepper] { stepper->setPlaying(!stepper->playing()); });
-    QMenu* speed = menu->addMenu(tr("Play &speed"));
+    addPaceActions(menu->addMenu(tr("Play &speed")));
+    QMenu* rules = menu->addMenu(tr("Class &rules: break it"));
+    connect(rules, &QMenu::aboutToShow, m_rules, [this, rules] { m_rules->fillMenu(*rules); });
+    menu->addSeparator();
+    for (const Example& example : examples()) {
+        QAction* action = menu->addAction(example.title);
+        action->setToolTip(example.shows);
+        connect(action, &QAction::triggered, this, [this, example] { m_sentence->setText(example.text); });
+        needsModel(action);
+    }
+}
+
+void MainWindow::addPaceActions(QMenu* speed) {
+    StageStepper* stepper = m_stage->stepper();
+    const QString key = QStringLiteral("playPace");
+    if (m_remembers)
+        stepper->setPace(QSettings().value(key, stepper->pace()).toInt());
     auto* paces = new QActionGroup(speed);
     for (const auto& [text, pace] : {std::pair(tr("&Slow, 5 seconds a stage"), 5000),
                                      {tr("&Normal, 2½ seconds"), 2500},
@@ -267,13 +329,11 @@ void MainWindow::createLearnMenu() {
         action->setCheckable(true);
         action->setChecked(pace == stepper->pace());
         paces->addAction(action);
-        connect(action, &QAction::triggered, stepper, [stepper, pace = pace] { stepper->setPace(pace); });
-    }
-    menu->addSeparator();
-    for (const Example& example : examples()) {
-        QAction* action = menu->addAction(example.title);
-        action->setToolTip(example.shows);
-        connect(action, &QAction::triggered, this, [this, example] { m_sentence->setText(example.text); });
+        connect(action, &QAction::triggered, stepper, [this, stepper, key, pace = pace] {
+            stepper->setPace(pace);
+            if (m_remembers)
+                QSettings().setValue(key, pace);
+        });
     }
 }
 

@@ -8,6 +8,7 @@
 #include "ui/widgets/found_list.h"
 #include "ui/widgets/head_grid.h"
 #include "ui/widgets/long_text_bar.h"
+#include "ui/widgets/message_strip.h"
 #include "ui/widgets/next_word_panel.h"
 #include "ui/widgets/rules_panel.h"
 #include "ui/widgets/sentence_bar.h"
@@ -29,6 +30,8 @@
 namespace headscope {
 
 static constexpr int windowMargin = 10;
+// In a smaller window (half a screen) panels at both sides would leave no picture between them.
+static constexpr int leastWidthForColumns = 1000, leastHeightForColumns = 600;
 
 // Menu, sentence, tokens and messages run across the whole width, above the docks.
 void MainWindow::createTop() {
@@ -56,10 +59,10 @@ void MainWindow::createTop() {
     setStatusBar(m_status);
 }
 
-// A dock that looks like a card; its heading drags it.
-static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QString& title, QWidget* content,
-                             bool atLeft) {
-    auto* dock = new QDockWidget(title, window);
+// A dock that looks like a card; its heading drags it. shortTitle: in menus, and on the tab of a narrow window.
+static QDockWidget* cardDock(QMainWindow* window, const QString& name, const QString& shortTitle, const QString& title,
+                             QWidget* content, bool atLeft) {
+    auto* dock = new QDockWidget(shortTitle, window);
     dock->setObjectName(name);
     const bool hasTabs = qobject_cast<QTabWidget*>(content) != nullptr; // a heading of their own
     dock->setTitleBarWidget(
@@ -99,8 +102,9 @@ void MainWindow::createDocks() {
     column->setSpacing(4);
     column->setSizeConstraint(QLayout::SetMinimumSize); // the heads say how much they need
     column->addWidget(new SiteSwitch(*m_workspace));
-    column->addWidget(m_heads = new HeadGrid(*m_workspace, *m_survey));
-    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), heads, true);
+    column->addWidget(m_heads = new HeadGrid(*m_workspace, *m_survey), 100);
+    column->addStretch(1); // what the heads do not need stays below them
+    m_headsDock = cardDock(this, QStringLiteral("heads"), tr("Heads"), tr("Heads"), heads, true);
     connect(
         m_heads, &HeadGrid::heightNeeded, this,
         [this] {
@@ -108,28 +112,29 @@ void MainWindow::createDocks() {
                 sizeHeads();
         },
         Qt::QueuedConnection);
-    auto* found = new FoundList(*m_workspace, *m_survey);
-    connect(found, &FoundList::kindChosen, m_heads, &HeadGrid::showKind);
-    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found in this sentence"), found, true);
+    m_found = new FoundList(*m_workspace, *m_survey);
+    connect(m_found, &FoundList::kindChosen, m_heads, &HeadGrid::showKind);
+    m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found"), tr("Found in this sentence"), m_found, true);
     auto* inspector = new CellInspector(*m_workspace);
     connect(inspector, &CellInspector::weightWanted, this, &MainWindow::showWeight);
-    m_inspectorDock =
-        cardDock(this, QStringLiteral("inspector"), tr("Arithmetic of the pinned cell"), inspector, false);
+    m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic"), tr("Arithmetic of the pinned cell"),
+                               inspector, false);
     auto* tabs = new QTabWidget;
     tabs->setDocumentMode(true);
     tabs->addTab(m_weights = new WeightEditor(*m_workspace), tr("Weights"));
-    tabs->addTab(scrolling(new RulesPanel(*m_workspace)), tr("Class rules"));
+    tabs->addTab(scrolling(m_rules = new RulesPanel(*m_workspace)), tr("Class rules"));
     tabs->addTab(scrolling(new CostPanel(*m_workspace)), tr("Cost"));
     auto* nextWord = new NextWordPanel(*m_workspace);
     const int nextWordTab = tabs->addTab(nextWord, tr("Next word"));
     tabs->setTabVisible(nextWordTab, false);
     connect(nextWord, &NextWordPanel::available, tabs,
             [tabs, nextWordTab](bool predicts) { tabs->setTabVisible(nextWordTab, predicts); });
-    m_editDock = cardDock(this, QStringLiteral("edit"), tr("Change it"), tabs, false);
+    m_editDock = cardDock(this, QStringLiteral("edit"), tr("Change it"), tr("Change it"), tabs, false);
     auto* history = new QUndoView(m_workspace->undoStack());
     history->setEmptyLabel(tr("as it was opened"));
     history->setAccessibleName(tr("Every change, to go back to"));
-    m_historyDock = cardDock(this, QStringLiteral("history"), tr("Changes"), history, true);
+    m_historyDock =
+        cardDock(this, QStringLiteral("history"), tr("History"), tr("Changes, to go back to"), history, true);
 }
 
 QList<QDockWidget*> MainWindow::docks() const {
@@ -148,13 +153,61 @@ void MainWindow::arrangeDocks() {
     addDockWidget(Qt::LeftDockWidgetArea, m_historyDock);
     for (QDockWidget* dock : docks())
         dock->setVisible(!theme().projector && dock != m_historyDock);
-    // A projector shows the picture alone, from edge to edge but for the margin.
-    centralWidget()->layout()->setContentsMargins(theme().projector ? windowMargin : 0, 0,
-                                                  theme().projector ? windowMargin : 0, 4);
+    m_narrow = isNarrow();
+    m_wideLayout.clear();
+    if (m_narrow)
+        stackDocks();
     sizeDocks();
+    setMargins();
+}
+
+// Where no panel stands, the picture keeps a margin: at both sides on a projector, at the right in a narrow window.
+void MainWindow::setMargins() {
+    const int left = theme().projector ? windowMargin : 0;
+    centralWidget()->layout()->setContentsMargins(left, 0, m_narrow ? windowMargin : left, 4);
+}
+
+bool MainWindow::isNarrow() const {
+    return width() < leastWidthForColumns || height() < leastHeightForColumns;
+}
+
+// One column at the left, the panels behind each other. Those that float stay where they are.
+void MainWindow::stackDocks() {
+    setTabPosition(Qt::LeftDockWidgetArea, QTabWidget::North);
+    QDockWidget* first = nullptr;
+    for (QDockWidget* dock : docks()) {
+        if (dock->isFloating())
+            continue;
+        if (first)
+            tabifyDockWidget(first, dock);
+        else
+            addDockWidget(Qt::LeftDockWidgetArea, first = dock);
+    }
+    if (first)
+        first->raise();
+}
+
+// In a narrow window the panels give way; in a wide one they come back as they were.
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    if (isNarrow() == m_narrow || theme().projector) // a projector shows no panels
+        return;
+    m_narrow = isNarrow();
+    if (m_narrow) {
+        m_wideLayout = saveState();
+        stackDocks();
+        sizeDocks();
+    } else if (m_wideLayout.isEmpty() || !restoreState(m_wideLayout)) {
+        arrangeDocks();
+    }
+    setMargins();
 }
 
 void MainWindow::sizeDocks() {
+    if (m_narrow) {
+        resizeDocks({m_headsDock}, {std::clamp(width() * 34 / 100, 240, 320)}, Qt::Horizontal);
+        return;
+    }
     resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
     const int room = height() - 150; // below the rows at the top
     sizeHeads();
@@ -164,6 +217,8 @@ void MainWindow::sizeDocks() {
 
 // The heads take what they need, up to two thirds; what was found has the rest.
 void MainWindow::sizeHeads() {
+    if (m_narrow)
+        return;
     const int room = height() - 150;
     const int around = m_headsDock->titleBarWidget()->sizeHint().height() + m_headsDock->widget()->sizeHint().height() -
                        std::min(m_heads->sizeHint().height(), m_heads->maximumHeight());

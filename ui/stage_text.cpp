@@ -127,8 +127,8 @@ QString scaleText(const Scenario& scenario) {
 QString stepSubtitle(const Scenario& scenario, int step) {
     const ModelConfig& c = scenario.model->config();
     const std::vector<Stage> stages = stagesOfStep(scenario, step);
-    if (stages.empty()) // captured attention
-        return QCoreApplication::translate("headscope", "not in the file");
+    if (stages.empty()) // not in a file of captured attention
+        return QStringLiteral("–");
     const StageShape shape = stageShape(c, stages.front(), scenario.queries(), scenario.keys());
     switch (stages.front()) {
     case Stage::Scaled:

@@ -8,10 +8,15 @@
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/sentence_bar.h"
+#include "ui/widgets/stage_panel.h"
 
+#include <QAction>
 #include <QLabel>
+#include <QLineEdit>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 
 #include <fstream>
 #include <memory>
@@ -59,10 +64,36 @@ private slots:
             }
     }
 
+    // What acts on a computation cannot be pressed, and says why; what acts on the picture can.
+    void controlsOfAComputationSayWhyTheyAreOff() {
+        MainWindow window(openAnyFile(m_path, {}), false);
+        window.show();
+        waitUntilSettled();
+        const QString why = QStringLiteral("cat.npz holds attention that was captured");
+        int off = 0;
+        for (const QToolButton* button : window.stagePanel().findChildren<QToolButton*>()) {
+            const bool computes =
+                QStringList{tr("mask"), tr("scale"), tr("T"), tr("Walk"), tr("Stages")}.contains(button->text());
+            off += computes;
+            if (!button->text().isEmpty() && button->isVisible() && button->isEnabled() == computes)
+                QFAIL(qPrintable(button->text()));
+            QCOMPARE(button->toolTip().startsWith(why), computes);
+        }
+        QCOMPARE(off, 5);
+        off = 0;
+        for (const QAction* action : window.findChildren<QAction*>())
+            if (action->toolTip().startsWith(why)) {
+                ++off;
+                QVERIFY2(!action->isEnabled(), qPrintable(action->text()));
+            }
+        QVERIFY(off >= 8); // brush, score, cell, cells, head, weights, sentence, walk, stages; and every example
+        QVERIFY(!window.sentenceBar().findChild<QLineEdit*>()->isEnabled());
+    }
+
     void stepsThatAreNotInTheFileSaySo() {
         const Document document = openAnyFile(m_path, {});
         for (int step = 1; step <= 10; ++step)
-            QCOMPARE(stepSubtitle(document.scenario, step) == QStringLiteral("not in the file"), step != 7);
+            QCOMPARE(stepSubtitle(document.scenario, step) == QStringLiteral("–"), step != 7);
         MainWindow window(openAnyFile(m_path, {}), false);
         window.show();
         waitUntilSettled();
@@ -73,6 +104,7 @@ private slots:
             return false;
         };
         QVERIFY(says(QStringLiteral("there are no weights to edit")));
+        QVERIFY(says(QStringLiteral("cat.npz holds weights only; the other stages are not in it")));
     }
 
     void figuresOfAComputationAreRefused() {

@@ -101,6 +101,31 @@ private slots:
         }
     }
 
+    // What the note says is so: without b_K every score of the row is smaller by that number, and no weight moves.
+    void whatTheKeyBiasAddsIsSaidAndCancels() {
+        const LayerIndex layer{0};
+        const Scenario with = toy(small(), "the cat sat");
+        const Scenario without =
+            edited(with, {layer, WeightKind::BK}, [](Matrix& b) { b = Matrix(1, b.cols(), 0.0F); });
+        const SharedTrace a = run(with), b = run(without);
+        const CellSheet sheet = cellSheet(*a, layer, HeadIndex{1}, Stage::Weights, 2, 1, 6);
+        const QString note = sheet.notes.filter(QStringLiteral("b_K")).value(0);
+        const double said = note.section(u'=', 1, 1).trimmed().section(u' ', 0, 0).toDouble();
+        QVERIFY(std::abs(said) > 1e-3);
+        for (int c = 0; c < 3; ++c) {
+            const auto difference = [&](Stage stage) {
+                return static_cast<double>(stageOf(a, stage, 1)(2, c) - stageOf(b, stage, 1)(2, c));
+            };
+            QVERIFY2(std::abs(difference(Stage::Scores) - said) < 1e-2 * std::abs(said), qPrintable(note));
+            QVERIFY(std::abs(difference(Stage::Weights)) < 1e-6);
+        }
+        QVERIFY(cellSheet(*b, layer, HeadIndex{1}, Stage::Weights, 2, 1, 6).notes.isEmpty());
+        ToyOptions rotary = small();
+        rotary.position = Position::Rope; // turns b_K by the place of the key: it does not cancel
+        QVERIFY(
+            cellSheet(*run(toy(rotary, "the cat sat")), layer, HeadIndex{1}, Stage::Weights, 2, 1, 6).notes.isEmpty());
+    }
+
     void aWrongRuleIsNamed() {
         Workspace workspace;
         open(workspace, withRule(toy(small(), "The cat sat"), Rule::NoScale), pinned(Stage::Weights, 1, 2));

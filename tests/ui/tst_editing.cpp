@@ -13,6 +13,7 @@
 #include "ui/widgets/cell_inspector.h"
 #include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/mask_brush.h"
+#include "ui/widgets/message_strip.h"
 #include "ui/widgets/picture_stack.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/stage_stepper.h"
@@ -136,6 +137,33 @@ private slots:
         QTest::keyClick(&view, Qt::Key_Space);
         waitUntilSettled();
         QCOMPARE(weightsOf(*window)(3, 2), 0.0F);
+    }
+
+    void mergedWordsAreNotPaintedAndTheWayOutIsOffered() {
+        const auto window = shownWindow();
+        View view = window->workspace().view();
+        view.words = true;
+        view.figure = FigureKind::Heatmap;
+        window->workspace().setView(view);
+        QAction* brush = actionOf(*window, QStringLiteral("Paint the mask"));
+        brush->trigger();
+        QVERIFY(!brush->isChecked());
+        QVERIFY(window->messages().sentence().contains(QStringLiteral("merged")));
+        auto* wayOut = window->messages().findChild<QToolButton*>(QStringLiteral("wayOut"));
+        QVERIFY(wayOut->isVisible());
+        QTest::mouseClick(wayOut, Qt::LeftButton);
+        QVERIFY(brush->isChecked());
+        QVERIFY(!window->workspace().view().words);
+        QVERIFY(window->messages().sentence().isEmpty());
+        // Merged while the brush is in hand: a stroke paints nothing, and says so.
+        waitUntilSettled();
+        view = window->workspace().view();
+        view.words = true;
+        window->workspace().setView(view);
+        waitUntilSettled();
+        drag(*window->stagePanel().heatmap()->view(), {{1, 1}});
+        QCOMPARE(window->workspace().undoStack()->count(), 0);
+        QVERIFY(window->messages().sentence().contains(QStringLiteral("merged")));
     }
 
     // --- following a factor

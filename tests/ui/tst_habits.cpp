@@ -12,9 +12,10 @@
 #include "ui/widgets/cell_menu.h"
 #include "ui/widgets/head_grid.h"
 #include "ui/widgets/heatmap_panel.h"
+#include "ui/widgets/message_strip.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
-#include "ui/widgets/status_line.h"
+#include "ui/widgets/stage_stepper.h"
 #include "ui/widgets/view_controls.h"
 
 #include <QCloseEvent>
@@ -291,6 +292,37 @@ private slots:
         QVERIFY(!window->findChild<QDockWidget*>(QStringLiteral("found"))->isVisible());
         choose(*window, QStringLiteral("Reset the layout"));
         QVERIFY(window->findChild<QDockWidget*>(QStringLiteral("found"))->isVisible());
+    }
+
+    void thePaceOfPlayingIsAsItWasLeft() {
+        const int slow = 5000;
+        {
+            const auto window = shownWindow(documentOf(QStringLiteral("one two")), true);
+            choose(*window, QStringLiteral("Slow"));
+            QCOMPARE(window->stagePanel().stepper()->pace(), slow);
+        }
+        QCOMPARE(shownWindow(documentOf(QStringLiteral("one two")), true)->stagePanel().stepper()->pace(), slow);
+        QVERIFY(shownWindow(documentOf(QStringLiteral("one two")))->stagePanel().stepper()->pace() != slow);
+    }
+
+    // Half a screen: the panels stand behind each other, and a wide window has them as they were.
+    void panelsGiveWayInANarrowWindowAndComeBack() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")), true);
+        window->resize(1366, 768);
+        waitUntilSettled();
+        const auto dock = [&](const char* name) { return window->findChild<QDockWidget*>(QLatin1String(name)); };
+        dock("found")->hide();
+        QCOMPARE(window->tabifiedDockWidgets(dock("heads")).size(), 0);
+        window->resize(960, 540);
+        waitUntilSettled();
+        QCOMPARE(window->size(), QSize(960, 540));
+        QVERIFY(window->tabifiedDockWidgets(dock("heads")).contains(dock("inspector")));
+        QVERIFY(window->stagePanel().width() > 500);
+        window->resize(1366, 768);
+        waitUntilSettled();
+        QCOMPARE(window->tabifiedDockWidgets(dock("heads")).size(), 0);
+        QVERIFY(dock("found")->isHidden());
+        QVERIFY(dock("inspector")->x() > window->stagePanel().mapTo(window.get(), QPoint()).x());
     }
 
     void aPrintedFigureIsAPdfWithItsTokensAsText() {

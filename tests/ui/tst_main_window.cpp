@@ -12,10 +12,10 @@
 #include "ui/theme.h"
 #include "ui/widgets/head_grid.h"
 #include "ui/widgets/long_text_bar.h"
+#include "ui/widgets/message_strip.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/stage_stepper.h"
-#include "ui/widgets/status_line.h"
 
 #include <QAbstractItemModelTester>
 #include <QDialogButtonBox>

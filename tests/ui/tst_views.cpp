@@ -162,6 +162,17 @@ private slots:
         QVERIFY(window->stagePanel().heatmap()->isVisible());
     }
 
+    void theExplanationNamesEveryPickedHead() {
+        const auto window = windowOn("toy", QStringLiteral("one two"));
+        View view = window->workspace().view();
+        view.heads = {HeadIndex{1}, HeadIndex{3}};
+        window->workspace().setView(view);
+        bool named = false;
+        for (const QLabel* label : window->stagePanel().findChildren<QLabel*>())
+            named = named || label->text().startsWith(QStringLiteral("L0 H1, H3: "));
+        QVERIFY(named);
+    }
+
     void pickedHeadsStandSideBySideOrAsTheirMean() {
         View view;
         view.heads = {HeadIndex{0}, HeadIndex{1}}; // previous, next

@@ -5,8 +5,8 @@
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/message_strip.h"
 #include "ui/widgets/sentence_bar.h"
-#include "ui/widgets/status_line.h"
 #include "ui/widgets/weight_delegate.h"
 
 #include <QAbstractButton>
@@ -138,6 +138,10 @@ private slots:
                         << size << tokens << dark << false;
         for (const QSize size : {QSize(1280, 720), QSize(1024, 768)})
             QTest::addRow("projector %dx%d", size.width(), size.height()) << size << 6 << false << true;
+        for (const QSize size : {QSize(1024, 768), QSize(960, 540), QSize(800, 600), QSize(683, 768)}) // half a screen
+            for (const int tokens : {6, 200})
+                QTest::addRow("small %dx%d, %d tokens", size.width(), size.height(), tokens)
+                    << size << tokens << false << false;
     }
 
     void nothingIsCutOffAndNothingOverlaps() {

@@ -30,8 +30,12 @@ QString local(const std::string& number) {
     return fromUtf8(number).replace(u'.', QLocale().decimalPoint()).replace(QStringLiteral("inf"), QStringLiteral("∞"));
 }
 
+// "Q_sat"; the token may be a comma.
 QString withIndex(const std::string& name) {
-    return withIndices(fromUtf8(name));
+    const QString text = fromUtf8(name);
+    if (text.size() > 2 && text[1] == u'_' && !text.contains(u'[') && !text.contains(u' '))
+        return QStringLiteral("%1<sub>%2</sub>").arg(text[0]).arg(text.mid(2).toHtmlEscaped());
+    return withIndices(text);
 }
 
 // What the last line of the chain is called.
@@ -92,7 +96,31 @@ void addTemperatureNotes(const AttentionTrace& trace, int row, QStringList& note
     }
 }
 
-QStringList notesOf(const AttentionTrace& trace, LayerIndex layer, Stage stage, int row, int col) {
+// The same part of every score of a row comes from b_K, so the softmax takes it away again. Not so with rotary
+// positions, which turn b_K by the place of its key.
+void addKeyBiasNote(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row,
+                    QStringList& notes) {
+    const Scenario& scenario = trace.scenario;
+    const ModelConfig& config = trace.config();
+    const SharedMatrix& bK = scenario.model->tensor({layer, WeightKind::BK});
+    const bool setByHand = std::ranges::any_of(scenario.interventions, [](const Intervention& i) {
+        return i.kind == Intervention::Kind::SetCell && i.stage == Stage::Scores;
+    });
+    if ((stage != Stage::Scores && stage != Stage::Weights) || !bK || config.position == Position::Rope ||
+        scenario.rules.any() || setByHand || trace.layer(layer).emptyRows[static_cast<std::size_t>(row)])
+        return;
+    const SharedMatrix q = stageMatrix(trace, layer, head, Stage::Q); // (n, d_k)
+    const TensorBand band = headBandOf(config, WeightKind::BK, head);
+    double part = 0;
+    for (int d = 0; d < q->cols(); ++d)
+        part += static_cast<double>((*q)(row, d)) * static_cast<double>((*bK)(0, band.colBegin + d));
+    if (part != 0)
+        notes << QObject::tr("b_K adds Q·b_K = %1 to the score of every key of this row: equal for all, so the softmax "
+                             "takes it away again.")
+                     .arg(local(printNumber(part, true)));
+}
+
+QStringList notesOf(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row, int col) {
     QStringList notes;
     addMaskNotes(trace, layer, stage, row, col, notes);
     if (stage == Stage::Weights)
@@ -100,6 +128,7 @@ QStringList notesOf(const AttentionTrace& trace, LayerIndex layer, Stage stage, 
     for (const RuleInfo& info : ruleTable())
         if (has(trace.scenario.rules, info.rule))
             notes << QObject::tr("Wrong on purpose: %1.").arg(fromUtf8(info.title));
+    addKeyBiasNote(trace, layer, head, stage, row, notes);
     return notes;
 }
 
@@ -114,7 +143,7 @@ CellSheet cellSheet(const AttentionTrace& trace, LayerIndex layer, HeadIndex hea
     sheet.sumName = isScore                 ? QObject::tr("score Q·K")
                     : stage == Stage::Norms ? QObject::tr("sum of squares")
                                             : QObject::tr("sum");
-    sheet.notes = notesOf(trace, layer, stage, row, col);
+    sheet.notes = notesOf(trace, layer, head, stage, row, col);
     if (isTokenByToken(stage)) {
         sheet.query = tokenText(trace.scenario.query.tokens[static_cast<std::size_t>(row)]);
         sheet.key = tokenText(trace.scenario.keyTokens().tokens[static_cast<std::size_t>(col)]);

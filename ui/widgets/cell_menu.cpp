@@ -3,6 +3,7 @@
 #include "core/tensor/errors.h"
 #include "ui/copying.h"
 #include "ui/stage_text.h"
+#include "ui/unchangeable.h"
 #include "ui/widgets/number_block.h"
 #include "ui/workspace.h"
 
@@ -119,7 +120,8 @@ void askScore(Workspace& workspace, CellRef cell, QWidget* window) {
 
 void fillCellMenu(QMenu& menu, Workspace& workspace, CellRef cell, QWidget* window) {
     const SharedTrace& trace = workspace.trace();
-    if (trace && isTokenByToken(workspace.view().stage) && trace->scenario == workspace.scenario()) {
+    if (trace && isTokenByToken(workspace.view().stage) && trace->scenario == workspace.scenario() &&
+        whyUnchangeable(workspace.scenario()).isEmpty()) {
         menu.addSection(linkName(workspace.scenario(), cell));
         menu.addAction(tr("Set score…"), window, [&workspace, cell, window] { askScore(workspace, cell, window); });
         const bool open = trace->mask.isOpen(cell.row, cell.col);

@@ -70,28 +70,41 @@ void ComparisonCanvas::setComparison(std::optional<Comparison> comparison) {
     update();
 }
 
-// Row labels stand once, at the left; column labels over each matrix; cells are square and equally large in all three.
-void ComparisonCanvas::layOut() {
-    if (m_panels.empty())
-        return;
+// Row labels stand once, at the left; column labels over each matrix.
+ComparisonCanvas::Around ComparisonCanvas::aroundCells(double width) const {
     const Comparison& c = *m_comparison;
     const QFontMetricsF metrics(font());
     const double line = metrics.height(), gap = line;
-    const double cols = std::max(1, c.a->cols()), rows = std::max(1, c.a->rows());
-    double left = 0;
+    double left = 0, widest = 0;
     for (const QString& label : c.rowLabels)
         left = std::max(left, metrics.horizontalAdvance(label));
-    left = std::min(left, width() / 6.0) + line / 2 + line; // and the turned title of the rows
-    const double panelWidth = (width() - left - 2 * gap) / 3;
-    double widest = 0;
+    left = std::min(left, width / 6.0) + line / 2 + line; // and the turned title of the rows
+    const double panelWidth = (width - left - 2 * gap) / 3;
     for (const QString& label : c.colLabels)
         widest = std::max(widest, metrics.horizontalAdvance(label));
-    const bool flat = widest + 0.4 * line <= panelWidth / cols;
+    const bool flat = widest + 0.4 * line <= panelWidth / std::max(1, c.a->cols());
     const double labels = flat ? line : std::min(widest, 5 * line);
-    const double top = 2 * line + labels + line / 2, bottom = 2.5 * line; // title, axis title, labels; legend
-    const double pitch = std::max(1.0, std::min(panelWidth / cols, (height() - top - bottom) / rows));
+    return {left, 2 * line + labels + line / 2, 2.5 * line, panelWidth, gap}; // title, axis title, labels; legend
+}
+
+int ComparisonCanvas::heightFor(int width) const {
+    if (!m_comparison)
+        return minimumSizeHint().height();
+    const Around around = aroundCells(width);
+    const double pitch = around.panelWidth / std::max(1, m_comparison->a->cols());
+    return static_cast<int>(std::ceil(around.top + pitch * m_comparison->a->rows() + around.bottom));
+}
+
+// Cells are square and equally large in all three.
+void ComparisonCanvas::layOut() {
+    if (m_panels.empty())
+        return;
+    const double cols = std::max(1, m_comparison->a->cols()), rows = std::max(1, m_comparison->a->rows());
+    const Around a = aroundCells(width());
+    const double pitch = std::max(1.0, std::min(a.panelWidth / cols, (height() - a.top - a.bottom) / rows));
     for (std::size_t p = 0; p < m_panels.size(); ++p)
-        m_panels[p].cells = QRectF(left + static_cast<double>(p) * (panelWidth + gap), top, pitch * cols, pitch * rows);
+        m_panels[p].cells =
+            QRectF(a.left + static_cast<double>(p) * (a.panelWidth + a.gap), a.top, pitch * cols, pitch * rows);
 }
 
 QRectF ComparisonCanvas::cellsOf(int panel) const {
@@ -225,9 +238,9 @@ bool ComparisonCanvas::event(QEvent* event) {
 ComparisonView::ComparisonView(QWidget* parent)
     : QWidget(parent), m_canvas(new ComparisonCanvas(this)), m_note(new QLabel(this)), m_largest(new QLabel(this)) {
     setObjectName(QStringLiteral("comparisonView"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(m_canvas, 3);
+    m_box = new QVBoxLayout(this);
+    m_box->setContentsMargins(0, 0, 0, 0);
+    m_box->addWidget(m_canvas, 3);
     // The words scroll where there is little room: the matrices are what one looks at.
     auto* scroll = new QScrollArea(this);
     scroll->setFrameShape(QFrame::NoFrame);
@@ -245,7 +258,7 @@ ComparisonView::ComparisonView(QWidget* parent)
     scroll->setWidget(words);
     words->setAutoFillBackground(false); // setWidget switched it on
     scroll->viewport()->setAutoFillBackground(false);
-    column->addWidget(scroll, 1);
+    m_box->addWidget(scroll, 1);
     m_note->setObjectName(QStringLiteral("muted"));
     m_largest->setAccessibleName(tr("The largest differences"));
     setComparison({});
@@ -253,6 +266,7 @@ ComparisonView::ComparisonView(QWidget* parent)
 
 void ComparisonView::setComparison(std::optional<Comparison> comparison) {
     m_canvas->setComparison(std::move(comparison));
+    shareRoom();
     const std::optional<Comparison>& c = m_canvas->comparison();
     m_canvas->setVisible(c.has_value());
     if (!c) {
@@ -270,6 +284,18 @@ void ComparisonView::setComparison(std::optional<Comparison> comparison) {
     m_canvas->setAccessibleDescription(m_largest->text());
     m_note->setText(c->note);
     m_note->setVisible(!c->note.isEmpty());
+}
+
+// The words stand close beneath the matrices; in a room that is wide and low (a projector's) beside them.
+void ComparisonView::shareRoom() {
+    const bool low = width() > 2.2 * height();
+    m_box->setDirection(low ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    m_canvas->setMaximumHeight(m_canvas->heightFor(low ? width() * 3 / 4 : width()));
+}
+
+void ComparisonView::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    shareRoom();
 }
 
 } // namespace headscope

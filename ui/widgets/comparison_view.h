@@ -7,6 +7,7 @@
 
 #include <QWidget>
 
+class QBoxLayout;
 class QLabel;
 
 namespace headscope {
@@ -24,6 +25,7 @@ public:
     // Where the cells of a panel (0: A, 1: B, 2: the difference) lie; empty without a comparison.
     QRectF cellsOf(int panel) const;
     QString describeCell(int row, int col) const; // "karina, is: printed 0.25, correct 0.3101, difference -0.0601"
+    int heightFor(int width) const;               // at which the cells are as large as the width allows
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
@@ -38,6 +40,11 @@ private:
         QString caption;                                    // which range is meant
         QRectF cells;
     };
+    // What stands around the cells of a panel, for a given width of the three.
+    struct Around {
+        double left, top, bottom, panelWidth, gap;
+    };
+    Around aroundCells(double width) const;
     void layOut();
     void paintPanel(QPainter& painter, const Panel& panel, bool isFirst) const;
     void paintLegend(QPainter& painter, const Panel& panel) const;
@@ -54,8 +61,14 @@ public:
     void setComparison(std::optional<Comparison> comparison); // nothing: says that nothing is compared
     const ComparisonCanvas& canvas() const { return *m_canvas; }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void shareRoom();
+
     ComparisonCanvas* m_canvas;
+    QBoxLayout* m_box;
     QLabel *m_note, *m_largest;
 };
 

@@ -1,6 +1,7 @@
 #include "ui/widgets/figure_widget.h"
 
 #include "core/analysis/shown.h"
+#include "core/tensor/errors.h"
 #include "ui/render/figure.h"
 #include "ui/render/figure_export.h"
 #include "ui/stage_text.h"
@@ -18,7 +19,7 @@ namespace headscope {
 static constexpr double millimetresPerPixel = 25.4 / 96; // a figure's unit is 1/96 inch
 
 FigureWidget::FigureWidget(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
-    setMinimumSize(200, 120);
+    setMinimumSize(160, 100);
     setAccessibleName(tr("Figure"));
     m_patience.setSingleShot(true);
     m_patience.setInterval(300);
@@ -50,13 +51,26 @@ void FigureWidget::redraw() {
     spec.dark = theme().dark;
     const QSize pixels = size();
     const double ratio = m_ratio > 0 ? m_ratio : devicePixelRatioF();
-    const auto work = [given = source, spec, pixels, ratio](const std::stop_token& stop) {
+    const auto drawn = [](const FigureSource& of, const FigureSpec& how, QSize size, double fine) {
+        Drawn made{pictureOf(of, how, size, fine), {}};
+        for (const Sheet::PlacedCells& cells : figureLayout(of, how).cells)
+            made.panels.push_back({cells.area, cells.picture->matrix().rows(), cells.picture->matrix().cols()});
+        return made;
+    };
+    const auto work = [given = source, spec, pixels, ratio, drawn](const std::stop_token& stop) {
         FigureSource stoppable = given;
         stoppable.stop = stop;
-        Drawn drawn{pictureOf(stoppable, spec, pixels, ratio), {}};
-        for (const Sheet::PlacedCells& cells : figureLayout(stoppable, spec).cells)
-            drawn.panels.push_back({cells.area, cells.picture->matrix().rows(), cells.picture->matrix().cols()});
-        return drawn;
+        // What has no room beside labels of this size may have it with smaller ones (a projector's are large).
+        FigureSpec fits = spec;
+        for (const double scale : {1.0, 0.85, 0.7}) {
+            fits.fontSizePt = scale * spec.fontSizePt;
+            try {
+                return drawn(stoppable, fits, pixels, ratio);
+            } catch (const InputError&) { // said below, if no size fits
+            }
+        }
+        fits.fontSizePt = 0.6 * spec.fontSizePt;
+        return drawn(stoppable, fits, pixels, ratio);
     };
     m_patience.start();
     m_jobs.submit(work, [this, view = spec.view](const Outcome<Drawn>& outcome) {

@@ -2,6 +2,7 @@
 
 #include "ui/head_survey.h"
 #include "ui/stage_text.h"
+#include "ui/unchangeable.h"
 #include "ui/widgets/head_grid.h"
 #include "ui/workspace.h"
 
@@ -61,9 +62,15 @@ void FoundList::createChoices() {
         connect(m_sortButton->menu()->addAction(key.name), &QAction::triggered, this,
                 [this, id = key.id] { sortBy(id); });
     m_kindButton = menuButton(tr("Which heads are listed: all, or those of one kind"));
+    m_sortButton->menu()->setTitle(tr("S&ort heads"));
+    m_kindButton->menu()->setTitle(tr("Kind o&f heads"));
     connect(m_kindButton->menu(), &QMenu::aboutToShow, this, &FoundList::fillKinds);
     row->addStretch();
     static_cast<QVBoxLayout*>(layout())->addLayout(row);
+}
+
+QList<QMenu*> FoundList::menus() const {
+    return {m_sortButton->menu(), m_kindButton->menu()};
 }
 
 const std::vector<FoundList::SortKey>& FoundList::sortKeys() {
@@ -134,7 +141,6 @@ void FoundList::createList() {
 void FoundList::createButtons() {
     auto* row = new QHBoxLayout;
     m_off = new QToolButton;
-    m_off->setToolTip(tr("A head that is switched off hands on zeros; undo brings it back (F8, or X among the heads)"));
     connect(m_off, &QToolButton::clicked, this, [this] { toggleHeads(m_workspace); });
     m_byCell = new QToolButton;
     m_byCell->setText(tr("By pinned cell"));
@@ -261,6 +267,11 @@ void FoundList::showCurrent() {
     showFacts();
     const bool off = scenario.headIsOff(view.layer, view.heads.front());
     m_off->setText(off ? tr("Switch on") : tr("Switch off"));
+    const QString why = whyUnchangeable(scenario);
+    m_off->setEnabled(why.isEmpty());
+    m_off->setToolTip(
+        why.isEmpty() ? tr("A head that is switched off hands on zeros; undo brings it back (F8, or X among the heads)")
+                      : why);
     m_byCell->setEnabled(view.cell.has_value() && isTokenByToken(view.stage));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 class QLabel;
+class QMenu;
 class QToolButton;
 class QTreeWidget;
 
@@ -30,6 +31,7 @@ public:
         double strength = 0;
         QString note; // in the tool tip
     };
+    QList<QMenu*> menus() const;         // its choices once more, for the menu bar
     void sortBy(const QString& id);      // of sortKeys
     void showKind(const QString& label); // "previous"; empty: all
 

@@ -36,7 +36,7 @@ void HeatmapView::Private::layOut() {
     const double widestRow = widest(contents().rowLabels, boldMetrics),
                  widestCol = widest(contents().colLabels, boldMetrics);
     const double widestFlat = widest(contents().colLabels, metrics);
-    const double captionWidth = std::min(220.0, small.horizontalAdvance(contents().rangeCaption)) + 2 * sumWidth + 110;
+    const double captionWidth = std::min(220.0, small.horizontalAdvance(contents().rangeCaption)) + 2 * sumWidth + 92;
     QSizeF pitch;
     showRowMargins = showColSums = false;
     const double bars = contents().weightMargins && height >= 20 * line ? 2.0 * line : 0;

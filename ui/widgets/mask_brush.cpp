@@ -23,8 +23,8 @@ MaskBrush::MaskBrush(Workspace& workspace, HeatmapView& view)
 void MaskBrush::setOn(bool on) {
     if (on == m_on)
         return;
-    if (const QString why = on ? whyNotHere() : QString(); !why.isEmpty()) {
-        emit refused(why);
+    if (on && !whyNotHere().isEmpty()) {
+        refuse();
         emit toggled(false);
         return;
     }
@@ -41,9 +41,31 @@ QString MaskBrush::whyNotHere() const {
     if (view.figure != FigureKind::Heatmap || !isTokenByToken(view.stage))
         return tr(
             "The mask is painted on the heatmap of scores or weights: choose that picture and one of those stages.");
-    if (view.words || view.special == Special::Hide || view.special == Special::Drop)
-        return tr("The mask is painted token by token: show every token, and words in pieces, first.");
+    if (view.words)
+        return tr(
+            "The mask says for each token what it may attend to, and here the pieces of a word are merged: a cell "
+            "of this picture can stand for several.");
+    if (view.special == Special::Hide || view.special == Special::Drop)
+        return tr("The mask is painted token by token, and here the special tokens are not shown.");
     return {};
+}
+
+void MaskBrush::refuse() {
+    const View& view = m_workspace.view();
+    const bool isMap = view.figure == FigureKind::Heatmap && isTokenByToken(view.stage);
+    emit refused(whyNotHere(), isMap ? tr("Show every token") : tr("Show the heatmap of weights"));
+}
+
+void MaskBrush::takeWayOut() {
+    View view = m_workspace.view();
+    view.figure = FigureKind::Heatmap;
+    if (!isTokenByToken(view.stage))
+        view.stage = Stage::Weights;
+    view.words = false;
+    if (view.special == Special::Hide || view.special == Special::Drop)
+        view.special = Special::Show;
+    m_workspace.setView(view);
+    setOn(true);
 }
 
 bool MaskBrush::usable() const {
@@ -61,7 +83,13 @@ bool MaskBrush::eventFilter(QObject* watched, QEvent* event) {
     };
     switch (event->type()) {
     case QEvent::MouseButtonPress: {
-        if (static_cast<QMouseEvent*>(event)->button() != Qt::LeftButton || !usable())
+        if (static_cast<QMouseEvent*>(event)->button() != Qt::LeftButton)
+            return false;
+        if (!whyNotHere().isEmpty()) { // the view has changed under the brush
+            refuse();
+            return true;
+        }
+        if (!usable())
             return false;
         m_view.setFocus(Qt::MouseFocusReason);
         if (const std::optional<CellRef> cell = cellUnder())

@@ -23,10 +23,11 @@ public:
 
     bool isOn() const { return m_on; }
     void setOn(bool on);
+    void takeWayOut(); // to the picture that can be painted on, token by token, with the brush in hand
 
 signals:
     void toggled(bool on);
-    void refused(const QString& sentence); // why it stays off
+    void refused(const QString& sentence, const QString& wayOut); // why it does not paint, and what takeWayOut() does
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -34,6 +35,7 @@ protected:
 private:
     bool usable() const;        // cells of queries by keys, as the texts are now
     QString whyNotHere() const; // empty: the picture is one that can be painted on
+    void refuse();
     void begin(CellRef cell);
     void moveTo(CellRef cell);
     void paint();

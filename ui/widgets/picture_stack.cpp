@@ -16,7 +16,7 @@ namespace headscope {
 static constexpr int patienceMilliseconds = 300;
 
 PictureStack::PictureStack(Workspace& workspace, QWidget* parent) : QStackedWidget(parent), m_workspace(workspace) {
-    setMinimumSize(240, 200); // not what its tallest page would like
+    setMinimumSize(160, 120); // not what its tallest page would like
     m_heatmap = new HeatmapPanel(workspace);
     m_links = new LinksPanel(workspace);
     m_walk = new WalkView(workspace);

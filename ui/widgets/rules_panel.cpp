@@ -9,6 +9,7 @@
 #include <QCheckBox>
 #include <QEvent>
 #include <QLabel>
+#include <QMenu>
 #include <QStyle>
 #include <QVBoxLayout>
 
@@ -88,6 +89,19 @@ void RulesPanel::addSwitch(const RuleInfo& info) {
     // clicked, not toggled: refresh() sets the boxes too.
     connect(box, &QCheckBox::clicked, this, [this, rule = info.rule](bool on) { toggle(rule, on); });
     m_switches.append({info.rule, box, text});
+}
+
+void RulesPanel::fillMenu(QMenu& menu) {
+    menu.clear();
+    menu.setToolTipsVisible(true);
+    for (const Switch& s : m_switches) {
+        QAction* action = menu.addAction(s.box->text());
+        action->setCheckable(true);
+        action->setChecked(s.box->isChecked());
+        action->setEnabled(s.box->isEnabled());
+        action->setToolTip(s.box->toolTip());
+        connect(action, &QAction::triggered, this, [this, rule = s.rule](bool on) { toggle(rule, on); });
+    }
 }
 
 void RulesPanel::toggle(Rule rule, bool on) {

@@ -9,6 +9,7 @@
 
 class QCheckBox;
 class QLabel;
+class QMenu;
 
 namespace headscope {
 
@@ -23,6 +24,8 @@ class RulesPanel : public QScrollArea {
     Q_OBJECT
 public:
     explicit RulesPanel(Workspace& workspace, QWidget* parent = nullptr);
+
+    void fillMenu(QMenu& menu); // with the switches as they are now
 
 private:
     struct Switch {

@@ -1,9 +1,11 @@
 #include "ui/widgets/sentence_bar.h"
 
+#include "core/model/captured_attention.h"
 #include "ui/examples.h"
 #include "ui/merge_ids.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/unchangeable.h"
 #include "ui/workspace.h"
 
 #include <QHBoxLayout>
@@ -66,8 +68,6 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_text->setAccessibleName(tr("Sentence"));
     m_text->setAcceptDrops(false); // the window opens files and takes texts
     m_text->setMaxLength(longestText);
-    m_text->setPlaceholderText(tr("Type a sentence"));
-    m_text->setToolTip(tr("Everything below is computed anew while you type"));
     connect(m_text, &QLineEdit::textEdited, this, &SentenceBar::typed);
     row->addWidget(m_text, 1);
 
@@ -92,7 +92,6 @@ void SentenceBar::createExamples(QHBoxLayout* row) {
     m_examples->setText(tr("Examples ▾"));
     m_examples->setPopupMode(QToolButton::InstantPopup);
     m_examples->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Expanding);
-    m_examples->setToolTip(tr("Sentences to begin with, and what to look for in them"));
     auto* menu = new QMenu(m_examples);
     menu->setToolTipsVisible(true);
     for (const Example& example : examples()) {
@@ -179,6 +178,7 @@ void SentenceBar::refresh() {
         if (field->text() != text) { // keeps the cursor while the user types
             const QSignalBlocker quiet(field);
             field->setText(text);
+            field->setCursorPosition(0); // its beginning is to be read
         }
     };
     show(m_text, fromUtf8(scenario.firstText()));
@@ -199,7 +199,22 @@ void SentenceBar::refresh() {
                                  : tr("This model attends within one text; choose toy or an attention module for "
                                       "cross-attention between two texts"));
     refreshModelButton();
+    refreshFixedTexts();
     emit usable();
+}
+
+// The texts of captured attention are those of its file.
+void SentenceBar::refreshFixedTexts() {
+    const CapturedAttention* captured =
+        m_workspace.scenario().model ? m_workspace.scenario().model->captured() : nullptr;
+    m_text->setEnabled(!captured);
+    m_examples->setEnabled(!captured);
+    m_text->setPlaceholderText(
+        captured ? tr("The tokens below are those of %1; another model takes a sentence").arg(fromUtf8(captured->file))
+                 : tr("Type a sentence"));
+    m_text->setToolTip(captured ? whyUnchangeable(m_workspace.scenario())
+                                : tr("Everything below is computed anew while you type"));
+    m_examples->setToolTip(captured ? m_text->toolTip() : tr("Sentences to begin with, and what to look for in them"));
 }
 
 // What the second field is to this model.

@@ -44,6 +44,7 @@ private:
     void refresh();
     void describeSecondText();
     void refreshModelButton();
+    void refreshFixedTexts();
 
     Workspace& m_workspace;
     QToolButton* m_model;

@@ -6,23 +6,28 @@
 #include <QHBoxLayout>
 #include <QToolButton>
 
+#include <map>
+
 namespace headscope {
+
+QList<std::pair<Site, QString>> SiteSwitch::sites() {
+    return {{Site::EncoderSelf, tr("encoder")}, {Site::DecoderSelf, tr("decoder")}, {Site::DecoderCross, tr("cross")}};
+}
 
 SiteSwitch::SiteSwitch(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(4);
     m_buttons = new QButtonGroup(this);
-    const std::tuple<Site, QString, QString> sites[] = {
-        {Site::EncoderSelf, tr("encoder"), tr("The source attends to itself")},
-        {Site::DecoderSelf, tr("decoder"), tr("The target attends to itself, to what was written before")},
-        {Site::DecoderCross, tr("cross"),
-         tr("The target attends to the source: queries of one text, keys of the other")}};
-    for (const auto& [site, name, tip] : sites) {
+    const std::map<Site, QString> tips = {
+        {Site::EncoderSelf, tr("The source attends to itself")},
+        {Site::DecoderSelf, tr("The target attends to itself, to what was written before")},
+        {Site::DecoderCross, tr("The target attends to the source: queries of one text, keys of the other")}};
+    for (const auto& [site, name] : sites()) {
         auto* button = new QToolButton;
         button->setObjectName(QStringLiteral("small"));
         button->setText(name);
-        button->setToolTip(tip);
+        button->setToolTip(tips.at(site));
         button->setCheckable(true);
         m_buttons->addButton(button, static_cast<int>(site));
         row->addWidget(button);

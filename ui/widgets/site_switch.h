@@ -5,6 +5,8 @@
 
 #include <QWidget>
 
+#include "core/model/model.h" // after Qt: moc cannot read <compare> before a Qt header
+
 class QButtonGroup;
 class QToolButton;
 
@@ -15,6 +17,7 @@ class Workspace;
 class SiteSwitch : public QWidget {
     Q_OBJECT
 public:
+    static QList<std::pair<Site, QString>> sites(); // and what they are called
     explicit SiteSwitch(Workspace& workspace, QWidget* parent = nullptr);
 
 private:

@@ -1,7 +1,9 @@
 #include "ui/widgets/stage_panel.h"
 
+#include "core/model/captured_attention.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/unchangeable.h"
 #include "ui/widgets/dim_overlay.h"
 #include "ui/widgets/picture_stack.h"
 #include "ui/widgets/stage_stepper.h"
@@ -24,10 +26,10 @@ StagePanel::StagePanel(Workspace& workspace, QWidget* parent) : QWidget(parent),
     column->setSpacing(6);
     m_stepper = new StageStepper(workspace);
     column->addWidget(m_stepper);
-    auto* header = new QHBoxLayout;
-    header->setSpacing(4);
-    createHeader(header);
-    column->addLayout(header);
+    m_header = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_header->setSpacing(4);
+    createHeader();
+    column->addLayout(m_header);
     m_what = new QLabel;
     m_what->setObjectName(QStringLiteral("muted"));
     m_what->setWordWrap(true);
@@ -43,13 +45,19 @@ StagePanel::StagePanel(Workspace& workspace, QWidget* parent) : QWidget(parent),
     connect(&workspace, &Workspace::scenarioChanged, this, &StagePanel::refreshText);
 }
 
-void StagePanel::createHeader(QHBoxLayout* row) {
+void StagePanel::createHeader() {
     m_formula = new QLabel;
     m_formula->setTextFormat(Qt::RichText);
     m_formula->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_formula->setWordWrap(true);
     m_formula->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    row->addWidget(m_formula, 1);
+    m_header->addWidget(m_formula, 1);
+    m_buttons = new QWidget;
+    auto* row = new QHBoxLayout(m_buttons);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(4);
+    row->addStretch(1);
+    m_header->addWidget(m_buttons);
     m_stageButtons = new QWidget;
     auto* stages = new QHBoxLayout(m_stageButtons);
     stages->setContentsMargins(0, 0, 10, 0);
@@ -71,8 +79,6 @@ void StagePanel::createHeader(QHBoxLayout* row) {
     }
     m_figures->button(static_cast<int>(FigureKind::Links))
         ->setToolTip(tr("Queries left, keys right, lines as wide as the weight"));
-    m_figures->button(static_cast<int>(FigureKind::Walk))->setToolTip(tr("The stage as the product that it is"));
-    m_figures->button(static_cast<int>(FigureKind::Stages))->setToolTip(tr("This head's whole chain in one picture"));
     connect(m_figures, &QButtonGroup::idClicked, this, [this](int id) {
         View view = m_workspace.view();
         view.figure = static_cast<FigureKind>(id);
@@ -80,6 +86,16 @@ void StagePanel::createHeader(QHBoxLayout* row) {
             view.stage = Stage::Weights; // only weights have a width
         m_workspace.setView(view);
     });
+}
+
+// The picture keeps its room: in a narrow panel the formula stands above the buttons, in a low one the explanation is
+// left to the tooltip.
+void StagePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    const int line = fontMetrics().height();
+    const bool narrow = width() < m_buttons->sizeHint().width() + 11 * line;
+    m_header->setDirection(narrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    m_what->setVisible(height() >= (narrow ? 25 : 20) * line);
 }
 
 HeatmapPanel* StagePanel::heatmap() {
@@ -103,19 +119,41 @@ void StagePanel::refreshText() {
     m_formula->setFont(scaledFont(1.15));
     const QString sizes = stageSizes(scenario, view.stage);
     m_formula->setText(stageFormula(scenario, view.layer, view.stage));
-    m_formula->setToolTip(sizes);
     QString what = fromUtf8(info.what);
-    if (info.scope != StageScope::AllHeads)
-        what = headTitle(scenario.model->config(), view.layer, view.heads.front()) + QStringLiteral(": ") + sizes +
-               QStringLiteral(". ") + what;
-    else
-        what = tr("all heads, L%1: ").arg(view.layer.value) + sizes + QStringLiteral(". ") + what;
+    what = whoseStage() + QStringLiteral(": ") + sizes + QStringLiteral(". ") + what;
+    if (const CapturedAttention* captured = scenario.model->captured())
+        what += QStringLiteral(" ") + tr("%1 holds %2; the other stages are not in it.")
+                                          .arg(fromUtf8(captured->file), fromUtf8(captured->stageList()));
     for (const RuleInfo& rule : ruleTable())
         if (has(scenario.rules, rule.rule))
             what = tr("Wrong on purpose (%1). ").arg(fromUtf8(rule.title)) + what;
     m_what->setText(richFormula(what));
-    m_figures->button(static_cast<int>(view.figure))->setChecked(true);
+    m_formula->setToolTip(m_what->text());
+    refreshFigureButtons();
     refreshStageButtons();
+}
+
+// The heads that the picture shows: "L5 H11", "L0 H2, H5, H8", "all heads, L3".
+QString StagePanel::whoseStage() const {
+    const View& view = m_workspace.view();
+    if (stageInfo(view.stage).scope == StageScope::AllHeads)
+        return tr("all heads, L%1").arg(view.layer.value);
+    QString whose = headTitle(m_workspace.scenario().model->config(), view.layer, view.heads.front());
+    if (view.figure == FigureKind::Heatmap || view.figure == FigureKind::Links)
+        for (std::size_t h = 1; h < view.heads.size(); ++h)
+            whose += QStringLiteral(", H%1").arg(view.heads[h].value);
+    return whose;
+}
+
+void StagePanel::refreshFigureButtons() {
+    const QString why = whyUnchangeable(m_workspace.scenario());
+    for (const auto& [kind, tip] : {std::pair(FigureKind::Walk, tr("The stage as the product that it is")),
+                                    std::pair(FigureKind::Stages, tr("This head's whole chain in one picture"))}) {
+        QAbstractButton* button = m_figures->button(static_cast<int>(kind));
+        button->setEnabled(why.isEmpty());
+        button->setToolTip(why.isEmpty() ? tip : why);
+    }
+    m_figures->button(static_cast<int>(m_workspace.view().figure))->setChecked(true);
 }
 
 // A step with several matrices gets a button for each. They are made anew only when the list changes, so that the

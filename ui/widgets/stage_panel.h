@@ -9,7 +9,7 @@
 #include <vector>
 
 class QButtonGroup;
-class QHBoxLayout;
+class QBoxLayout;
 class QLabel;
 
 namespace headscope {
@@ -35,15 +35,22 @@ public:
     // Dims the last picture and says what to do; an empty text shows it plainly again.
     void setHint(const QString& hint);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
-    void createHeader(QHBoxLayout* row);
+    void createHeader();
     void refreshText();
+    QString whoseStage() const;
+    void refreshFigureButtons();
     void refreshStageButtons();
     void addStageButton(Stage stage);
 
     Workspace& m_workspace;
     StageStepper* m_stepper;
     QLabel *m_formula, *m_what;
+    QBoxLayout* m_header;        // formula and buttons
+    QWidget* m_buttons;          // of the stages of a step and of the figures
     QWidget* m_stageButtons;     // Q, K, V of one step
     std::vector<Stage> m_stages; // which they are
     QButtonGroup* m_figures;

@@ -59,10 +59,14 @@ void StepButton::paintEvent(QPaintEvent*) {
     const QFont nameFont = scaledFont(m_scale, isChecked());
     const int nameHeight = QFontMetrics(nameFont).height();
     painter.setFont(nameFont);
-    painter.setPen(isChecked() ? t.selectedText : t.text);
+    painter.setPen(!isEnabled()  ? palette().color(QPalette::Disabled, QPalette::WindowText)
+                   : isChecked() ? t.selectedText
+                                 : t.text);
     paintName(painter, QRect(0, 4, width(), nameHeight));
     painter.setFont(scaledFont(m_scale * subtitleScale));
-    painter.setPen(isChecked() ? t.selectedText : t.muted);
+    painter.setPen(!isEnabled()  ? palette().color(QPalette::Disabled, QPalette::WindowText)
+                   : isChecked() ? t.selectedText
+                                 : t.muted);
     painter.drawText(QRect(0, 4 + nameHeight, width(), height() - nameHeight - 8), Qt::AlignCenter, m_subtitle);
 }
 
@@ -172,8 +176,8 @@ void StageStepper::setPlaying(bool on) {
 }
 
 void StageStepper::setPace(int milliseconds) {
-    m_pace = milliseconds;
-    m_timer.setInterval(milliseconds);
+    m_pace = std::max(200, milliseconds); // also what a settings file says
+    m_timer.setInterval(m_pace);
 }
 
 static QString whyNoStep(const Scenario& scenario, int step) {

@@ -185,30 +185,4 @@ void StatusLine::refresh() {
     m_model->setText(model);
 }
 
-MessageStrip::MessageStrip(QWidget* parent) : QFrame(parent) {
-    setObjectName(QStringLiteral("strip"));
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(14, 5, 12, 5);
-    m_label = new QLabel;
-    m_label->setWordWrap(true);
-    m_label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    row->addWidget(m_label, 1);
-    auto* close = new QToolButton;
-    close->setText(QStringLiteral("✕"));
-    close->setAccessibleName(tr("Close the message"));
-    close->setToolTip(close->accessibleName());
-    connect(close, &QToolButton::clicked, this, &QWidget::hide);
-    row->addWidget(close, 0, Qt::AlignTop);
-    hide();
-}
-
-void MessageStrip::say(const QString& sentence) {
-    m_label->setText(sentence);
-    setVisible(!sentence.isEmpty());
-}
-
-QString MessageStrip::sentence() const {
-    return isHidden() ? QString() : m_label->text();
-}
-
 } // namespace headscope

@@ -1,8 +1,7 @@
 // StatusLine: what was computed, where, how fast, and whether it is saved; progress with Cancel for what takes longer
-// than a moment. MessageStrip: what went wrong and what to do, without a modal box; the last result stays.
+// than a moment. Not here: what went wrong (MessageStrip).
 #pragma once
 
-#include <QFrame>
 #include <QStatusBar>
 #include <QTimer>
 
@@ -48,17 +47,6 @@ private:
     QTimer m_patience; // until progress is worth showing
     Running m_shown = Running::Nothing;
     QString m_saved, m_task;
-};
-
-class MessageStrip : public QFrame {
-    Q_OBJECT
-public:
-    explicit MessageStrip(QWidget* parent = nullptr);
-    void say(const QString& sentence);
-    QString sentence() const;
-
-private:
-    QLabel* m_label;
 };
 
 } // namespace headscope

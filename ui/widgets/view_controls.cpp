@@ -3,6 +3,7 @@
 #include "core/exchange/mask_file.h"
 #include "ui/merge_ids.h"
 #include "ui/stage_text.h"
+#include "ui/unchangeable.h"
 #include "ui/widgets/number_block.h"
 #include "ui/widgets/wrap_layout.h"
 #include "ui/workspace.h"
@@ -43,6 +44,7 @@ ViewControls::ViewControls(Workspace& workspace, QWidget* parent) : QWidget(pare
     createTemperature();
     auto* exportButton = new QToolButton;
     exportButton->setText(tr("Export…"));
+    exportButton->setObjectName(QStringLiteral("small"));
     exportButton->setToolTip(tr("Save this figure as PNG, SVG or PDF (Ctrl+E)"));
     connect(exportButton, &QToolButton::clicked, this, &ViewControls::exportRequested);
     row->addWidget(exportButton);
@@ -51,14 +53,23 @@ ViewControls::ViewControls(Workspace& workspace, QWidget* parent) : QWidget(pare
     refresh();
 }
 
-QToolButton* ViewControls::addMenu(const QString& what) {
+QToolButton* ViewControls::addMenu(const QString& name, const QString& what) {
     auto* button = new QToolButton;
     button->setPopupMode(QToolButton::InstantPopup);
+    button->setObjectName(QStringLiteral("small")); // all in one line at 1366 pixels
     button->setToolTip(what);
     button->setAccessibleName(what);
-    button->setMenu(new QMenu(button));
+    button->setMenu(new QMenu(name, button));
     layout()->addWidget(button);
     return button;
+}
+
+QList<QMenu*> ViewControls::pictureMenus() const {
+    return {m_range->menu(), m_curve->menu(), m_colors->menu(), m_combine->menu()};
+}
+
+QList<QMenu*> ViewControls::computeMenus() const {
+    return {m_mask->menu(), m_scale->menu(), m_temperature->menu()};
 }
 
 void ViewControls::addChoice(QToolButton* button, const QString& label, const std::function<void()>& choose) {
@@ -81,7 +92,8 @@ static std::string canonicalNumbers(const QString& text) {
 
 // Only where several heads are picked.
 void ViewControls::createCombine() {
-    m_combine = addMenu(tr("Several picked heads: beside each other, or the mean or the maximum of each cell"));
+    m_combine = addMenu(tr("Se&veral heads"),
+                        tr("Several picked heads: beside each other, or the mean or the maximum of each cell"));
     for (const Combine how : {Combine::None, Combine::Mean, Combine::Max})
         addChoice(m_combine, combineName(how),
                   [this, how] { changeView(m_workspace, [how](View& view) { view.combine = how; }); });
@@ -136,7 +148,7 @@ void ViewControls::refreshLinks() {
 }
 
 void ViewControls::createRange() {
-    m_range = addMenu(tr("Range of the colours: which numbers the two ends stand for"));
+    m_range = addMenu(tr("&Range of colours"), tr("Range of the colours: which numbers the two ends stand for"));
     const auto choose = [this](const QString& name) {
         changeView(m_workspace, [&](View& view) { view.range = parseRange(canonicalNumbers(name)); });
     };
@@ -149,7 +161,8 @@ void ViewControls::createRange() {
 }
 
 void ViewControls::createCurve() {
-    m_curve = addMenu(tr("Curve: how numbers become colours inside the range; the colour bar follows"));
+    m_curve = addMenu(tr("Cur&ve of colours"),
+                      tr("Curve: how numbers become colours inside the range; the colour bar follows"));
     const auto choose = [this](const QString& name) {
         changeView(m_workspace, [&](View& view) { view.curve = parseCurve(canonicalNumbers(name)); });
     };
@@ -167,7 +180,8 @@ void ViewControls::createCurve() {
 }
 
 void ViewControls::createColors() {
-    m_colors = addMenu(tr("Colours of weights; signed numbers are always orange below 0 and purple above"));
+    m_colors =
+        addMenu(tr("&Colours"), tr("Colours of weights; signed numbers are always orange below 0 and purple above"));
     for (const ColorMap map :
          {ColorMap::Viridis, ColorMap::Cividis, ColorMap::Magma, ColorMap::Inferno, ColorMap::Gray})
         addChoice(m_colors, fromUtf8(colorMapName(map)),
@@ -178,6 +192,7 @@ void ViewControls::createValues() {
     m_values = new QToolButton;
     m_values->setText(tr("1.0"));
     m_values->setCheckable(true);
+    m_values->setObjectName(QStringLiteral("small"));
     m_values->setToolTip(tr("Write the numbers into the cells where they fit (Ctrl+Shift+V)"));
     m_values->setAccessibleName(tr("Numbers in cells"));
     connect(m_values, &QToolButton::clicked, this,
@@ -186,7 +201,7 @@ void ViewControls::createValues() {
 }
 
 void ViewControls::createMask() {
-    m_mask = addMenu(tr("Mask: which keys a query may attend to"));
+    m_mask = addMenu(tr("&Mask"), tr("Mask: which keys a query may attend to"));
     addChoice(m_mask, tr("the model's own"), [this] { setMask(QStringLiteral("model")); });
     addChoice(m_mask, tr("none"), [this] { setMask(QStringLiteral("none")); });
     addChoice(m_mask, tr("causal: only itself and what came before"), [this] { setMask(QStringLiteral("causal")); });
@@ -204,7 +219,7 @@ void ViewControls::createMask() {
 }
 
 void ViewControls::createScale() {
-    m_scale = addMenu(tr("Scale: what the scores are multiplied by"));
+    m_scale = addMenu(tr("&Scale"), tr("Scale: what the scores are multiplied by"));
     addChoice(m_scale, tr("1/√d_k (as in the paper)"), [this] { setScale(QStringLiteral("sqrt_dk")); });
     addChoice(m_scale, tr("none: raw scores"), [this] { setScale(QStringLiteral("none")); });
     addChoice(m_scale, tr("a number…"), [this] {
@@ -214,7 +229,8 @@ void ViewControls::createScale() {
 }
 
 void ViewControls::createTemperature() {
-    m_temperature = addMenu(tr("Temperature: divides the masked scores; 0 takes the largest, ∞ shares evenly"));
+    m_temperature =
+        addMenu(tr("&Temperature"), tr("Temperature: divides the masked scores; 0 takes the largest, ∞ shares evenly"));
     for (const char* text : {"0", "0.1", "0.5", "1", "2", "5", "inf"}) {
         const QString name = QString::fromLatin1(text);
         addChoice(m_temperature,
@@ -301,6 +317,16 @@ void ViewControls::refresh() {
     m_scale->setText(scaleText(scenario) + arrow);
     const double t = scenario.temperature;
     m_temperature->setText(tr("T %1").arg(std::isinf(t) ? QStringLiteral("∞") : QLocale().toString(t, 'g', 4)) + arrow);
+    const QString why = whyUnchangeable(scenario);
+    for (QToolButton* computed : {m_mask, m_scale, m_temperature}) {
+        computed->setEnabled(why.isEmpty());
+        computed->setToolTip(why.isEmpty() ? computed->accessibleName() : why);
+    }
+    for (const QToolButton* button : {m_combine, m_range, m_curve, m_colors, m_mask, m_scale, m_temperature})
+        button->menu()->menuAction()->setEnabled(button->isEnabled() && !button->isHidden());
+    if (!why.isEmpty()) // nobody knows which they were
+        for (QToolButton* computed : {m_mask, m_scale, m_temperature})
+            computed->setText(computed == m_mask ? tr("mask") : computed == m_scale ? tr("scale") : tr("T"));
 }
 
 } // namespace headscope

@@ -12,6 +12,7 @@
 
 class QLabel;
 class QSlider;
+class QMenu;
 class QToolButton;
 
 namespace headscope {
@@ -23,12 +24,16 @@ class ViewControls : public QWidget {
 public:
     explicit ViewControls(Workspace& workspace, QWidget* parent = nullptr);
 
+    // The choices once more for the menu bar: of the picture, and of what is computed.
+    QList<QMenu*> pictureMenus() const;
+    QList<QMenu*> computeMenus() const;
+
 signals:
     void exportRequested();
     void problem(const QString& sentence); // something typed or a file cannot be used: why
 
 private:
-    QToolButton* addMenu(const QString& what);
+    QToolButton* addMenu(const QString& name, const QString& what);
     void createCombine();
     void createLinks();
     void createRange();

@@ -43,6 +43,7 @@ WeightEditor::WeightEditor(Workspace& workspace, QWidget* parent)
     m_caption = new QLabel(this);
     m_caption->setObjectName(QStringLiteral("muted"));
     m_caption->setWordWrap(true);
+    m_caption->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_message = new QLabel(this);
     m_message->setObjectName(QStringLiteral("weightMessage"));
     m_message->setWordWrap(true);
@@ -103,7 +104,7 @@ void WeightEditor::createFillMenu() {
     auto* button = new SymbolButton(tr("Fill ▾"), m_buttonRow);
     button->setAccessibleName(tr("Fill the table"));
     button->setPopupMode(QToolButton::InstantPopup);
-    auto* menu = new QMenu(button);
+    auto* menu = m_fill = new QMenu(tr("&Fill the table of weights"), button);
     menu->setToolTipsVisible(true);
     m_identity = menu->addAction(tr("Identity"), this, &WeightEditor::fillIdentity);
     menu->addAction(tr("Zero"), this, &WeightEditor::fillZero);
@@ -123,12 +124,16 @@ void WeightEditor::createRevertMenu() {
     auto* button = new SymbolButton(tr("Revert ▾"), m_buttonRow);
     button->setAccessibleName(tr("Back to the opened numbers"));
     button->setPopupMode(QToolButton::InstantPopup);
-    auto* menu = new QMenu(button);
+    auto* menu = m_revert = new QMenu(tr("&Revert weights"), button);
     menu->addAction(tr("Revert selected cells"), this, &WeightEditor::revertCells);
     menu->addAction(tr("Revert this head"), this, &WeightEditor::revertHead);
     menu->addAction(tr("Revert all weights and X"), this, &WeightEditor::revertAll);
     button->setMenu(menu);
     m_buttonRow->layout()->addWidget(button);
+}
+
+QList<QMenu*> WeightEditor::menus() const {
+    return {m_fill, m_revert};
 }
 
 void WeightEditor::createTable() {
@@ -305,8 +310,10 @@ void WeightEditor::refreshCaption() {
             : tr("Only a square table can be transposed; this one is %1.").arg(sizeText(rows, cols)));
     m_copyFrom->setEnabled(!isEmbedding && !empty && !showsAllHeads());
     m_allHeads->setEnabled(!isEmbedding && !empty);
+    const SharedModel& model = m_workspace.scenario().model;
+    m_buttonRow->setVisible(model && !model->captured());
+    m_table->setVisible(!empty);
     if (empty) {
-        const SharedModel& model = m_workspace.scenario().model;
         m_caption->setText(model && model->captured()
                                ? tr("%1 holds attention that was captured: there are no weights to edit.")
                                      .arg(fromUtf8(model->config().name))

@@ -29,6 +29,7 @@ public:
 
     void show(Shown what);
     using QWidget::show;
+    QList<QMenu*> menus() const;                       // its choices once more, for the menu bar
     void reveal(const TensorId& id, int row, int col); // of the whole tensor; row -1: only the keyboard goes there
     Shown shown() const { return m_shown; }
 
@@ -89,6 +90,7 @@ private:
     QList<SymbolButton*> m_buttons; // in the order of Shown
     QWidget* m_buttonRow = nullptr;
     SymbolButton* m_allHeads = nullptr;
+    QMenu *m_fill = nullptr, *m_revert = nullptr;
     QAction* m_transpose = nullptr;
     QAction* m_identity = nullptr;
     QAction* m_copyFrom = nullptr;
