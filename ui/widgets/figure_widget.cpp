@@ -51,13 +51,13 @@ void FigureWidget::redraw() {
     spec.dark = theme().dark;
     const QSize pixels = size();
     const double ratio = m_ratio > 0 ? m_ratio : devicePixelRatioF();
-    const auto drawn = [](const FigureSource& of, const FigureSpec& how, QSize size, double fine) {
+    const auto drawAt = [](const FigureSource& of, const FigureSpec& how, QSize size, double fine) {
         Drawn made{pictureOf(of, how, size, fine), {}};
         for (const Sheet::PlacedCells& cells : figureLayout(of, how).cells)
             made.panels.push_back({cells.area, cells.picture->matrix().rows(), cells.picture->matrix().cols()});
         return made;
     };
-    const auto work = [given = source, spec, pixels, ratio, drawn](const std::stop_token& stop) {
+    const auto work = [given = source, spec, pixels, ratio, drawAt](const std::stop_token& stop) {
         FigureSource stoppable = given;
         stoppable.stop = stop;
         // What has no room beside labels of this size may have it with smaller ones (a projector's are large).
@@ -65,12 +65,12 @@ void FigureWidget::redraw() {
         for (const double scale : {1.0, 0.85, 0.7}) {
             fits.fontSizePt = scale * spec.fontSizePt;
             try {
-                return drawn(stoppable, fits, pixels, ratio);
+                return drawAt(stoppable, fits, pixels, ratio);
             } catch (const InputError&) { // said below, if no size fits
             }
         }
         fits.fontSizePt = 0.6 * spec.fontSizePt;
-        return drawn(stoppable, fits, pixels, ratio);
+        return drawAt(stoppable, fits, pixels, ratio);
     };
     m_patience.start();
     m_jobs.submit(work, [this, view = spec.view](const Outcome<Drawn>& outcome) {
