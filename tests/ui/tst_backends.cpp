@@ -6,6 +6,7 @@
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/message_strip.h"
 #include "ui/widgets/status_line.h"
 
 #include <QLabel>

@@ -12,6 +12,7 @@
 #include "ui/theme.h"
 #include "ui/widgets/heatmap_panel.h"
 #include "ui/widgets/long_text_bar.h"
+#include "ui/widgets/message_strip.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/status_line.h"
