@@ -168,7 +168,7 @@ void Workspace::replace(const Scenario& scenario, bool letFinish) {
 static TracePair seenFrom(const TracePair& traces, std::optional<Site> site) {
     if (!site || !traces.trace || !traces.trace->config().site)
         return traces;
-    return {atSite(*traces.trace, *site), traces.right ? atSite(*traces.right, *site) : nullptr};
+    return {atSite(*traces.trace, *site), traces.right ? atSite(*traces.right, *site) : nullptr, traces.backendRefused};
 }
 
 void Workspace::setSite(Site site) {
