@@ -37,6 +37,8 @@ Matrix contributionOf(const AttentionTrace& t, LayerIndex layer, HeadIndex head)
     return projected ? t.backend->linear(alone, *wO, nullptr) : alone;
 }
 
+constexpr std::size_t worthSharing = 1 << 17; // cells that a thread multiplies in some 100 microseconds
+
 // ||a_ij v_j W_O[h]|| = a_ij ||v_j W_O[h]||. Kobayashi et al. 2020, "Attention is not only a weight".
 Matrix normsOf(const AttentionTrace& t, LayerIndex layer, HeadIndex head) {
     const ModelConfig& c = t.config();
@@ -48,17 +50,25 @@ Matrix normsOf(const AttentionTrace& t, LayerIndex layer, HeadIndex head) {
     const Matrix moved =
         projected ? t.backend->linear(v, MatrixView(*wO).rowRange(head.value * c.dV, (head.value + 1) * c.dV), nullptr)
                   : copy(v);
-    std::vector<double> length;
-    for (int j = 0; j < moved.rows(); ++j) {
-        double sum = 0;
-        for (const float x : moved.row(j))
-            sum += static_cast<double>(x) * x;
-        length.push_back(std::sqrt(sum));
-    }
+    std::vector<double> length(static_cast<std::size_t>(moved.rows()));
+    parallelFor(
+        moved.rows(),
+        [&](int j) {
+            double sum = 0;
+            for (const float x : moved.row(j))
+                sum += static_cast<double>(x) * x;
+            length[static_cast<std::size_t>(j)] = std::sqrt(sum);
+        },
+        moved.size() > worthSharing);
     Matrix a = headStages(t, layer, head, {.weights = true}).weights;
-    for (int i = 0; i < a.rows(); ++i)
-        for (int j = 0; j < a.cols(); ++j)
-            a(i, j) = static_cast<float>(a(i, j) * length[static_cast<std::size_t>(j)]);
+    parallelFor(
+        a.rows(),
+        [&](int i) {
+            const std::span<float> row = a.row(i);
+            for (std::size_t j = 0; j < row.size(); ++j)
+                row[j] = static_cast<float>(row[j] * length[j]);
+        },
+        a.size() > worthSharing);
     return a;
 }
 
@@ -98,16 +108,7 @@ HeadStages runHead(const Backend& backend, const HeadProblem& p, HeadWanted want
         requireMemory(4 * cells * maps, "a map of " + std::to_string(n) + " x " + std::to_string(m) + " cells",
                       "shorten the text");
     HeadStages out;
-    HeadTarget target;
-    const auto want = [n](bool isWanted, int cols, Matrix& matrix, MatrixWindow& window) {
-        if (isWanted)
-            window = matrix = Matrix(n, cols);
-    };
-    want(wanted.scores, m, out.scores, target.scores);
-    want(wanted.scaled, m, out.scaled, target.scaled);
-    want(wanted.masked, m, out.masked, target.masked);
-    want(wanted.weights, m, out.weights, target.weights);
-    want(wanted.output, p.v.cols, out.output, target.output);
+    const HeadTarget target = allocate(out, p, n, wanted);
     backend.attendAll({&p, 1}, {&target, 1}, {}, stop);
     return out;
 }

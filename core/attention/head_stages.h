@@ -5,10 +5,7 @@
 
 namespace headscope {
 
-struct HeadStages {
-    Matrix scores, scaled, masked, weights; // (n, m)
-    Matrix output;                          // (n, d_v)
-};
+using HeadStages = HeadRows; // all rows
 
 // Only the wanted ones are filled. Under softmax-queries all rows are computed together.
 HeadStages headStages(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, HeadWanted wanted);

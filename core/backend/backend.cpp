@@ -10,6 +10,21 @@
 
 namespace headscope {
 
+HeadTarget HeadTarget::rowRange(int begin, int end) const {
+    const auto part = [&](const MatrixWindow& w) { return w ? w.rowRange(begin, end) : w; };
+    return {part(scores), part(scaled), part(masked), part(weights), part(output)};
+}
+
+HeadTarget allocate(HeadRows& out, const HeadProblem& p, int rows, HeadWanted wanted) {
+    const auto make = [rows](bool isWanted, int cols, Matrix& matrix) {
+        matrix = isWanted ? Matrix(rows, cols) : Matrix();
+        return isWanted ? MatrixWindow(matrix) : MatrixWindow();
+    };
+    const int m = p.k.rows;
+    return {make(wanted.scores, m, out.scores), make(wanted.scaled, m, out.scaled), make(wanted.masked, m, out.masked),
+            make(wanted.weights, m, out.weights), make(wanted.output, p.v.cols, out.output)};
+}
+
 Matrix Backend::linear(MatrixView x, const Weights& w, const Matrix* bias) const {
     Matrix out(x.rows, w.view.cols);
     linearInto(x, w, bias, out);

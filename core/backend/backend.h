@@ -72,7 +72,11 @@ struct HeadRows {
 struct HeadTarget {
     MatrixWindow scores, scaled, masked, weights; // (n, m)
     MatrixWindow output;                          // (n, d_v)
+
+    HeadTarget rowRange(int begin, int end) const; // of every window
 };
+// Makes the matrices of what is wanted of `rows` rows of a head, and gives windows on them.
+HeadTarget allocate(HeadRows& out, const HeadProblem& problem, int rows, HeadWanted wanted);
 
 // The right operand of a product. `owner` is the matrix that it is all of, or null: for as long as that lives, a
 // backend may keep what it made of it (packed, or on a device), found by the address.

@@ -118,11 +118,6 @@ void computeRows(const HeadProblem& p, const PackedKeys& packed, int begin, int 
     kernels().attendRows(block);
 }
 
-HeadTarget rowsOf(const HeadTarget& t, int begin, int end) {
-    const auto part = [&](const MatrixWindow& w) { return w ? w.rowRange(begin, end) : w; };
-    return {part(t.scores), part(t.scaled), part(t.masked), part(t.weights), part(t.output)};
-}
-
 class CpuBackend final : public Backend {
 public:
     std::string name() const override { return "cpu"; }
@@ -161,16 +156,7 @@ public:
         if (isLeftToReference(p))
             return referenceBackend().attend(p, begin, end, wanted);
         HeadRows out;
-        HeadTarget to;
-        const auto want = [&](bool isWanted, int cols, Matrix& matrix, MatrixWindow& window) {
-            if (isWanted)
-                window = matrix = Matrix(end - begin, cols);
-        };
-        want(wanted.scores, p.k.rows, out.scores, to.scores);
-        want(wanted.scaled, p.k.rows, out.scaled, to.scaled);
-        want(wanted.masked, p.k.rows, out.masked, to.masked);
-        want(wanted.weights, p.k.rows, out.weights, to.weights);
-        want(wanted.output, p.v.cols, out.output, to.output);
+        const HeadTarget to = allocate(out, p, end - begin, wanted);
         run({&p, 1}, {&to, 1}, {}, {}, begin, end);
         return out;
     }
@@ -296,7 +282,7 @@ private:
                 const std::int64_t rows = rowsOfHead(p), b = blocks[static_cast<std::size_t>(i)].index;
                 const int first = static_cast<int>(rows * b / blocksOf(p));
                 const int last = static_cast<int>(rows * (b + 1) / blocksOf(p));
-                HeadTarget to = rowsOf(targets[h], first, last);
+                HeadTarget to = targets[h].rowRange(first, last);
                 if (visit && !to.weights) {
                     const int m = p.k.rows;
                     to.weights = {scratch(ScratchSlot::Visitor, static_cast<std::size_t>(m) * rowsPerTile),

@@ -41,7 +41,6 @@ public:
             if (isWanted(info.stage))
                 m_stages.push_back(info.stage);
         requireDumpable(m_trace.scenario, m_options);
-        requireMemory();
         for (const AttentionTrace* site : sites())
             for (const LayerIndex l : m_layers)
                 addLayer(*site, l, "", false);
@@ -83,25 +82,6 @@ private:
     }
     const TokenSequence& source() const {
         return m_trace.scenario.texts ? m_trace.scenario.texts->source : m_trace.scenario.keyTokens();
-    }
-
-    // All arrays are held at once: what does not fit is refused before anything is computed.
-    void requireMemory() const {
-        double bytes = 0;
-        for (const AttentionTrace* site : sites())
-            for (const Stage s : m_stages) {
-                const Scenario& scenario = site->scenario;
-                const StageShape shape = stageShape(site->config(), s, scenario.queries(), scenario.keys());
-                const bool isCut = stageInfo(s).scope == StageScope::QueryHead;
-                const double count = isCut ? static_cast<double>(headsOf(site->config()).size()) : shape.count;
-                const double copies =
-                    m_trace.scenario.rules.any() && isTokenByToken(s) ? 4 : 1; // right twin and difference
-                bytes += static_cast<double>(m_layers.size()) * count * shape.rows * shape.cols * 4 * copies;
-            }
-        if (m_options.logits)
-            bytes += 4.0 * target().size() * m_trace.scenario.model->outputLayer()->vocabulary->rows();
-        headscope::requireMemory(static_cast<std::int64_t>(std::min(bytes, 0x1p62)), "a dump of these arrays",
-                                 "choose fewer with --layer, --head or --stage");
     }
 
     // The matrices of one stage, one after the other.
@@ -280,6 +260,42 @@ private:
     std::vector<NamedArray> m_out;
 };
 
+// What the arrays of one site take, and what computing them takes beside.
+double bytesOf(const Scenario& s, const DumpOptions& options) {
+    const ModelConfig& c = s.model->config();
+    const auto chosen = [](const auto& indices, int all) {
+        return indices.empty() ? all : std::ranges::count_if(indices, [all](auto i) { return i.value < all; });
+    };
+    const auto heads = chosen(options.heads, c.heads), layers = chosen(options.layers, c.layers);
+    double perLayer = 0, largest = 0;
+    for (const StageInfo& info : stageTable()) {
+        if (!stageAvailable(s, info.stage) ||
+            (!options.stages.empty() && std::ranges::find(options.stages, info.stage) == options.stages.end()))
+            continue;
+        const StageShape shape = stageShape(c, info.stage, s.queries(), s.keys());
+        const double matrix = 4.0 * shape.rows * shape.cols;
+        const double array = matrix * static_cast<double>(info.scope == StageScope::QueryHead ? heads : shape.count);
+        const int copies = s.rules.any() && isTokenByToken(info.stage) ? 4 : 1; // right twin and difference
+        perLayer += copies * array;
+        largest = std::max(largest, array + matrix); // while it grows; and one head
+    }
+    return static_cast<double>(layers) * perLayer + largest;
+}
+
+// All arrays are held at once: what does not fit is refused before anything is computed.
+void requireMemoryForArrays(const Scenario& s, const DumpOptions& options) {
+    double bytes = 0;
+    if (s.model->config().site)
+        for (const Site site : allSites)
+            bytes += bytesOf(atSite(s, site), options);
+    else
+        bytes = bytesOf(s, options);
+    if (options.logits)
+        bytes += 4.0 * (s.texts ? s.texts->target : s.query).size() * s.model->outputLayer()->vocabulary->rows();
+    requireMemory(static_cast<std::int64_t>(std::min(bytes, 0x1p62)), "a dump of these arrays",
+                  "choose fewer with --layer, --head or --stage");
+}
+
 } // namespace
 
 void requireDumpable(const Scenario& scenario, const DumpOptions& options) {
@@ -288,6 +304,7 @@ void requireDumpable(const Scenario& scenario, const DumpOptions& options) {
     if (const CapturedAttention* captured = scenario.model->captured(); captured && (options.weights || options.hidden))
         throw InputError(std::string(options.weights ? "--weights" : "--hidden") + " needs a model; " + captured->file +
                          " holds " + captured->stageList());
+    requireMemoryForArrays(scenario, options);
 }
 
 std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOptions& options) {

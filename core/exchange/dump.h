@@ -31,8 +31,9 @@ struct DumpOptions {
     View view;           // goes into the embedded scenario
 };
 
-// Throws InputError when the model cannot give what is asked for: logits without an output layer, weights or a hidden
-// state of captured attention. dumpArrays asks it too; a caller that asks before tracing refuses at once.
+// Throws InputError when the model cannot give what is asked for (logits without an output layer, weights or a hidden
+// state of captured attention), and when the arrays do not fit into memory. dumpArrays asks it too; a caller that asks
+// before tracing refuses at once.
 void requireDumpable(const Scenario& scenario, const DumpOptions& options);
 
 // Names and shapes as in the file contract. Under a class rule also right.* and difference.* of every token-by-token

@@ -2,6 +2,7 @@
 #include "core/exchange/dump.h"
 
 #include "core/model/tensor_file.h"
+#include "core/tensor/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/scenarios.h"
 
@@ -105,6 +106,31 @@ TEST(Dump, AClassRuleComesWithItsRightTwinAndTheDifference) {
         EXPECT_EQ(difference[i], wrong[i] - right[i]);
     }
     EXPECT_EQ(shapeOf(arrays, "right.layers.0.self.output"), (Shape{-1})); // token-by-token stages only
+}
+
+// 144 heads with maps of 16,000 x 16,000: asked for before anything is traced, and refused with the figure.
+TEST(Dump, WhatDoesNotFitIntoMemoryIsRefusedFirst) {
+    ToyOptions options;
+    options.dModel = 24;
+    options.heads = 12;
+    options.layers = 12;
+    std::string text;
+    for (int i = 0; i < 16000; ++i) {
+        text += "a ";
+    }
+    const Scenario s = testing::toy(options, text);
+    try {
+        requireDumpable(s, {});
+        FAIL() << "800 GB are not refused";
+    } catch (const InputError& e) {
+        EXPECT_NE(std::string(e.what()).find(" GiB, but "), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("--stage"), std::string::npos) << e.what();
+    }
+    DumpOptions one;
+    one.layers = {LayerIndex{0}};
+    one.heads = {HeadIndex{3}};
+    one.stages = {Stage::Embedding};
+    EXPECT_NO_THROW(requireDumpable(s, one));
 }
 
 TEST(Dump, JsonSpellsNonFiniteNumbersAsTexts) {

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <random>
 #include <set>
 #include <thread>
 
@@ -36,16 +35,6 @@ TEST(OpenCl, ABuildWithoutItSaysSo) {
 using opencl::Options;
 
 constexpr float inf = std::numeric_limits<float>::infinity();
-
-Matrix drawn(int rows, int cols, unsigned seed, float spread = 1.0F) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal(0.0F, spread);
-    Matrix m(rows, cols);
-    for (float& v : m.values()) {
-        v = normal(random);
-    }
-    return m;
-}
 
 // A head that keeps what it looks at. `change` sets the options of the problem and the mask.
 struct Head {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 
 namespace headscope::testing {
@@ -60,6 +61,17 @@ Scenario edited(Scenario scenario, TensorId id, const Change& change) {
     change(w);
     scenario.model = scenario.model->withTensor(id, share(std::move(w)));
     return scenario;
+}
+
+// Normally distributed numbers, the same ones for the same seed.
+inline Matrix drawn(int rows, int cols, unsigned seed, float spread = 1.0F) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal(0.0F, spread);
+    Matrix m(rows, cols);
+    for (float& v : m.values()) {
+        v = normal(random);
+    }
+    return m;
 }
 
 // The largest |a - b|, infinities at equal places being equal. Shapes must be equal.

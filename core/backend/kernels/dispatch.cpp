@@ -10,6 +10,9 @@
 
 namespace headscope {
 
+namespace level_plain {
+extern const Kernels table;
+}
 #if defined(__x86_64__)
 namespace level_v2 {
 extern const Kernels table;
@@ -20,30 +23,26 @@ extern const Kernels table;
 namespace level_v4 {
 extern const Kernels table;
 }
-#else
-namespace level_plain {
-extern const Kernels table;
-}
 #endif
 
 namespace {
 
 // Worst first.
 std::vector<const Kernels*> usable() {
+    std::vector<const Kernels*> all{&level_plain::table};
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    std::vector<const Kernels*> all;
-    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("ssse3"))
-        all.push_back(&level_v2::table);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-        all.push_back(&level_v3::table);
-    if (all.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+    if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("ssse3"))
+        return all;
+    all.push_back(&level_v2::table);
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
+        return all;
+    all.push_back(&level_v3::table);
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
         all.push_back(&level_v4::table);
-    return all;
-#else
-    return {&level_plain::table};
 #endif
+    return all;
 }
 
 const Kernels& named(std::string_view name) {
@@ -53,15 +52,13 @@ const Kernels& named(std::string_view name) {
             return *k;
         names += (names.empty() ? "" : ", ") + std::string(k->isa);
     }
-    throw InputError("HEADSCOPE_ISA is '" + std::string(name) + "', but this machine runs " +
-                     (names.empty() ? "none of v2, v3, v4; use --backend reference" : names));
+    throw InputError("HEADSCOPE_ISA is '" + std::string(name) + "', but this machine runs " + names);
 }
 
 std::atomic<const Kernels*>& chosen() {
     static std::atomic<const Kernels*> kernels = [] {
         const char* forced = std::getenv("HEADSCOPE_ISA"); // NOLINT(concurrency-mt-unsafe): nobody sets it
-        const auto all = usable();
-        return forced && *forced ? &named(forced) : all.empty() ? &named("v2") : all.back();
+        return forced && *forced ? &named(forced) : usable().back();
     }();
     return kernels;
 }

@@ -1,6 +1,6 @@
-// The inner loops of the fast CPU backend, compiled once for each level of x86-64 (and once plainly elsewhere) from the
-// same source, kernels_impl.h. kernels() is the best that this machine runs; HEADSCOPE_ISA=v2|v3|v4 chooses another.
-// Not here: threads, memory, who calls what with which rows (cpu_backend.cpp).
+// The inner loops of the fast CPU backend, compiled once plainly for any processor and once for each level of x86-64
+// from the same source, kernels_impl.h. kernels() is the best that this machine runs; HEADSCOPE_ISA=plain|v2|v3|v4
+// chooses another. Not here: threads, memory, who calls what with which rows (cpu_backend.cpp).
 //
 // The right side of a product is packed in panels of 32 columns, k after k, the last panel filled up with zeros:
 //     panel p: [k = 0 .. K) x [column p*32 .. p*32+32), 32 floats in a row
@@ -54,7 +54,7 @@ struct RowSums {
 };
 
 struct Kernels {
-    const char* isa; // "v4"; "plain" where there is no choice
+    const char* isa; // "v4", "plain"
 
     // Panel p of a (k, n) matrix.
     void (*packPanel)(const float* w, std::ptrdiff_t stride, int k, int n, int p, float* panel);

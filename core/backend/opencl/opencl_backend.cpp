@@ -80,23 +80,14 @@ public:
     HeadRows attend(const HeadProblem& p, int begin, int end, HeadWanted wanted) const override {
         HeadRows out;
         const auto tryDevice = [&] {
-            HeadTarget to;
-            const auto want = [&](bool isWanted, int cols, Matrix& matrix, MatrixWindow& window) {
-                if (isWanted)
-                    window = matrix = Matrix(end - begin, cols);
-            };
-            want(wanted.scores, p.k.rows, out.scores, to.scores);
-            want(wanted.scaled, p.k.rows, out.scaled, to.scaled);
-            want(wanted.masked, p.k.rows, out.masked, to.masked);
-            want(wanted.weights, p.k.rows, out.weights, to.weights);
-            want(wanted.output, p.v.cols, out.output, to.output);
+            const HeadTarget to = allocate(out, p, end - begin, wanted);
             const Device::Loan lane = m_device.lane();
             HeadRun run(*lane);
             run.begin(p);
             const int step = run.rowsPerBlock(p);
             for (int r = begin; r < end; r += step) {
                 const int last = std::min(r + step, end);
-                run.rows(r, last, rowsOf(to, r - begin, last - begin));
+                run.rows(r, last, to.rowRange(r - begin, last - begin));
             }
         };
         if (!HeadRun::canRun(p))
@@ -127,7 +118,7 @@ public:
                     if (stop.stop_requested())
                         throw Cancelled();
                     const int end = std::min(done + step, p.q.rows);
-                    HeadTarget to = rowsOf(targets[h], done, end);
+                    HeadTarget to = targets[h].rowRange(done, end);
                     if (visit && !to.weights)
                         to.weights = scratch = Matrix(end - done, p.k.rows);
                     run.rows(done, end, to);
@@ -154,11 +145,6 @@ private:
 
     static const Backend& cpu() { return backendByName("cpu"); }
 
-    static HeadTarget rowsOf(const HeadTarget& t, int begin, int end) {
-        const auto part = [&](MatrixWindow w) { return w ? w.rowRange(begin, end) : w; };
-        return {part(t.scores), part(t.scaled), part(t.masked), part(t.weights), part(t.output)};
-    }
-
     static void allBy(const Backend& backend, std::span<const HeadProblem> heads, std::span<const HeadTarget> targets,
                       std::size_t first, std::size_t count, const VisitWeights& visit, const std::stop_token& stop) {
         VisitWeights shifted;
@@ -173,7 +159,7 @@ private:
     static void restBy(const Backend& backend, const HeadProblem& p, const HeadTarget& target, int head, int begin,
                        const VisitWeights& visit) {
         const int n = p.q.rows;
-        const HeadTarget to = rowsOf(target, begin, n);
+        const HeadTarget to = target.rowRange(begin, n);
         const HeadRows rows = backend.attend(
             p, begin, n, {bool(to.scores), bool(to.scaled), bool(to.masked), to.weights || visit, bool(to.output)});
         for (const auto& [from, window] : {std::pair{&rows.scores, to.scores}, std::pair{&rows.scaled, to.scaled},
