@@ -216,7 +216,9 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
         drawPanel(sheet, bare(m.panel, at.namesRows), at.topLeft, at.pitch, at.room, shows);
         const ValueRange& range = m.panel.picture->scale().range();
         const QString ends = rangeNumber(range.lo) + QStringLiteral(" … ") + rangeNumber(range.hi);
-        if (sheet.width(ends, small) <= room - 4)
+        // Of a matrix with few rows it stands beside the sign that follows, not below it.
+        const bool meetsSign = !at.endsLine && area.bottom() < layout.places[i + 1].sign.y() + 12;
+        if (sheet.width(ends, small) <= (meetsSign ? layout.places[i + 1].sign.x() - area.left() : room) - 4)
             sheet.text(QRectF(area.left(), area.bottom() + 3, sheet.width(ends, small) + 1, sheet.lineHeight(small)),
                        Qt::AlignLeft, ends, small, theme.muted);
     }
