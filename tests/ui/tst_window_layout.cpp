@@ -190,7 +190,12 @@ private slots:
         if (scale != 1)
             documents.resize(1); // large pictures take their time
         for (const Document& document : documents) {
-            writeScreenshot({document, size, scale, false, projector}, path);
+            ScreenshotSpec spec;
+            spec.document = document;
+            spec.size = size;
+            spec.scaleFactor = scale;
+            spec.projector = projector;
+            writeScreenshot(spec, path);
             QCOMPARE(QImage(path).size(), (QSizeF(size) * scale).toSize());
         }
     }
