@@ -18,7 +18,6 @@
 namespace headscope {
 
 static constexpr int mostRecent = 8;
-static constexpr int patienceMilliseconds = 300; // then it is said that something takes a while
 
 static bool isScenarioFile(const QString& path) {
     return path.endsWith(QLatin1String(".headscope"), Qt::CaseInsensitive);

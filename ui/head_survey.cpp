@@ -60,7 +60,7 @@ const HeadSummary& Survey::at(LayerIndex layer, HeadIndex head) const {
 
 HeadSurvey::HeadSurvey(Workspace& workspace, QObject* parent) : QObject(parent), m_workspace(workspace) {
     m_patience.setSingleShot(true);
-    m_patience.setInterval(300);
+    m_patience.setInterval(patienceMilliseconds);
     connect(&m_patience, &QTimer::timeout, this, [this] {
         if (m_current && m_current->trace != m_workspace.trace()) {
             m_current = nullptr;

@@ -24,6 +24,9 @@ struct Failure {
 template<class T>
 using Outcome = std::variant<T, Failure, Cancelled>;
 
+// What takes longer is shown to take a while: progress, a way to stop it, a word in place of the picture.
+inline constexpr int patienceMilliseconds = 300;
+
 // Jobs that run or wait, over all runners. A screenshot and the tests wait until it is 0. GUI thread only.
 inline int backgroundJobs = 0;
 

@@ -37,7 +37,7 @@ namespace headscope {
 
 // Raised when the arrangement of the docks changes, so that an old saved layout is not forced onto it.
 static constexpr int layoutVersion = 2;
-static constexpr int patienceMilliseconds = 400; // until the window is shown, though its file is not open yet
+static constexpr int mostBeforeShown = 400; // milliseconds until the window is shown, though its file is not open yet
 
 MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     : QMainWindow(parent), m_remembers(remembers), m_workspace(new Workspace(this)),
@@ -240,7 +240,7 @@ static void openBeforeShown(MainWindow& window, const QString& file) {
         if (task.isEmpty())
             loop.quit();
     });
-    QTimer::singleShot(patienceMilliseconds, &loop, &QEventLoop::quit);
+    QTimer::singleShot(mostBeforeShown, &loop, &QEventLoop::quit);
     session.open(file);
     loop.exec();
     if (!problem.isEmpty())

@@ -237,13 +237,7 @@ void MainWindow::addFigureActions(QMenu* menu) {
                                                     {FigureKind::Grid, tr("All hea&ds")}};
     for (const auto& [kind, text] : kinds) {
         QAction* action = add(menu, text, QKeySequence(Qt::CTRL | Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)),
-                              QString(), [this, kind = kind] {
-                                  changeView([kind](View& view) {
-                                      view.figure = kind;
-                                      if (kind == FigureKind::Links)
-                                          view.stage = Stage::Weights; // only weights have a width
-                                  });
-                              });
+                              QString(), [this, kind = kind] { m_workspace->showFigure(kind); });
         if (kind == FigureKind::Walk || kind == FigureKind::Stages)
             needsModel(action);
     }

@@ -111,6 +111,14 @@ void Workspace::keepHead() {
     m_headIsOpen = false;
 }
 
+void Workspace::showFigure(FigureKind figure) {
+    View view = m_view;
+    view.figure = figure;
+    if (figure == FigureKind::Links)
+        view.stage = Stage::Weights;
+    setView(std::move(view));
+}
+
 void Workspace::setView(View view) {
     view = clampedView(std::move(view), m_scenario);
     if (view == m_view)

@@ -37,7 +37,8 @@ public:
     void reset(Scenario scenario, View view = {});
     // Looks at an encoder-decoder from another of its sites; nothing is computed for it, and there is no undo.
     void setSite(Site site);
-    void setView(View view); // clamps to what the model has; no undo
+    void setView(View view);            // clamps to what the model has; no undo
+    void showFigure(FigureKind figure); // links are those of the weights: nothing else has a width
     // A head that has something to say about this text: taken when nobody chose one since the model was opened.
     void offerHead(LayerIndex layer, HeadIndex head, std::optional<CellRef> cell);
     void keepHead(); // the present one was chosen

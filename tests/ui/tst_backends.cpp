@@ -40,7 +40,7 @@ QAction* backendAction(MainWindow& window, const QString& name) {
 QString statusOf(MainWindow& window) {
     QStringList texts;
     for (const QLabel* label : window.findChild<StatusLine*>()->findChildren<QLabel*>())
-        texts << label->text();
+        texts << (label->toolTip().isEmpty() ? label->text() : label->toolTip()); // which is never shortened
     return texts.join(u' ');
 }
 

@@ -79,13 +79,13 @@ private slots:
     }
 
     void stoppingInterruptsTheReading() {
-        std::stop_source stop;
+        const auto stop = std::make_unique<std::stop_source>();
         int read = 0;
         const OpenHooks hooks{[&](double) {
                                   ++read;
-                                  stop.request_stop();
+                                  stop->request_stop();
                               },
-                              stop.get_token()};
+                              stop->get_token()};
         QVERIFY_EXCEPTION_THROWN(openAnyFile(m_checkpoint, QStringLiteral("a text"), hooks), Cancelled);
         QCOMPARE(read, 1); // of 40 tensors
     }

@@ -146,7 +146,7 @@ private slots:
                         << size << tokens << dark << false;
         for (const QSize size : {QSize(1280, 720), QSize(1024, 768)})
             QTest::addRow("projector %dx%d", size.width(), size.height()) << size << 6 << false << true;
-        for (const QSize size : {QSize(1024, 768), QSize(960, 540), QSize(800, 600)}) // half a screen
+        for (const QSize size : {QSize(1024, 768), QSize(960, 540), QSize(800, 600), QSize(683, 768)}) // half a screen
             for (const int tokens : {6, 200})
                 QTest::addRow("small %dx%d, %d tokens", size.width(), size.height(), tokens)
                     << size << tokens << false << false;

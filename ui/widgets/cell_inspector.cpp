@@ -97,7 +97,7 @@ void addTemperatureNotes(const AttentionTrace& trace, int row, QStringList& note
 }
 
 // The same part of every score of a row comes from b_K, so the softmax takes it away again. Not so with rotary
-// positions, which turn b_K by the place of its key.
+// positions, which turn b_K by the place of its key, or a softcap, which bends the sum.
 void addKeyBiasNote(const AttentionTrace& trace, LayerIndex layer, HeadIndex head, Stage stage, int row,
                     QStringList& notes) {
     const Scenario& scenario = trace.scenario;
@@ -107,7 +107,8 @@ void addKeyBiasNote(const AttentionTrace& trace, LayerIndex layer, HeadIndex hea
         return i.kind == Intervention::Kind::SetCell && i.stage == Stage::Scores;
     });
     if ((stage != Stage::Scores && stage != Stage::Weights) || !bK || config.position == Position::Rope ||
-        scenario.rules.any() || setByHand || trace.layer(layer).emptyRows[static_cast<std::size_t>(row)])
+        config.softcap != 0 || scenario.rules.any() || setByHand ||
+        trace.layer(layer).emptyRows[static_cast<std::size_t>(row)])
         return;
     const SharedMatrix q = stageMatrix(trace, layer, head, Stage::Q); // (n, d_k)
     const TensorBand band = headBandOf(config, WeightKind::BK, head);

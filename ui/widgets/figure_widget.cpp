@@ -22,7 +22,7 @@ FigureWidget::FigureWidget(Workspace& workspace, QWidget* parent) : QWidget(pare
     setMinimumSize(160, 100);
     setAccessibleName(tr("Figure"));
     m_patience.setSingleShot(true);
-    m_patience.setInterval(300);
+    m_patience.setInterval(patienceMilliseconds);
     connect(&m_patience, &QTimer::timeout, this, &FigureWidget::sayDrawing);
     connect(&workspace, &Workspace::traceChanged, this, &FigureWidget::redraw);
     connect(&workspace, &Workspace::viewChanged, this, &FigureWidget::redraw);

@@ -33,7 +33,8 @@ LongTextBar::LongTextBar(Workspace& workspace, QWidget* parent) : QFrame(parent)
     m_first = addButton(row, tr("Show its first part"), tr("As many tokens as this model takes; then the next ones"));
     m_back = addButton(row, tr("‹ Part before"), tr("The tokens before these"));
     m_next = addButton(row, tr("Next part ›"), tr("The tokens behind these"));
-    m_toy = addButton(row, tr("All of it by toy"), tr("The model toy takes up to 16,384 tokens"));
+    m_toy = addButton(row, tr("All of it by toy"),
+                      tr("The model toy takes up to %1 tokens").arg(QLocale().toString(ModelConfig().maxTokens)));
     auto* close = addButton(row, QStringLiteral("✕"), tr("Close the message"));
     close->setAccessibleName(tr("Close the message"));
     connect(m_first, &QToolButton::clicked, this, [this] { showPart(0); });

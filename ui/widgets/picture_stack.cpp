@@ -13,8 +13,6 @@
 
 namespace headscope {
 
-static constexpr int patienceMilliseconds = 300;
-
 PictureStack::PictureStack(Workspace& workspace, QWidget* parent) : QStackedWidget(parent), m_workspace(workspace) {
     setMinimumSize(160, 120); // not what its tallest page would like
     m_heatmap = new HeatmapPanel(workspace);

@@ -79,13 +79,8 @@ void StagePanel::createHeader() {
     }
     m_figures->button(static_cast<int>(FigureKind::Links))
         ->setToolTip(tr("Queries left, keys right, lines as wide as the weight"));
-    connect(m_figures, &QButtonGroup::idClicked, this, [this](int id) {
-        View view = m_workspace.view();
-        view.figure = static_cast<FigureKind>(id);
-        if (view.figure == FigureKind::Links)
-            view.stage = Stage::Weights; // only weights have a width
-        m_workspace.setView(view);
-    });
+    connect(m_figures, &QButtonGroup::idClicked, this,
+            [this](int id) { m_workspace.showFigure(static_cast<FigureKind>(id)); });
 }
 
 // The picture keeps its room: in a narrow panel the formula stands above the buttons, in a low one the explanation is

@@ -15,8 +15,6 @@
 
 namespace headscope {
 
-static constexpr int patienceMilliseconds = 300;
-
 StatusLine::StatusLine(Workspace& workspace, HeadSurvey& survey, QWidget* parent)
     : QStatusBar(parent), m_workspace(workspace), m_survey(survey) {
     setSizeGripEnabled(false);
@@ -25,6 +23,7 @@ StatusLine::StatusLine(Workspace& workspace, HeadSurvey& survey, QWidget* parent
     m_facts->setContentsMargins(8, 0, 0, 0);
     m_model = new QLabel;
     m_model->setContentsMargins(0, 0, 8, 0);
+    m_facts->installEventFilter(this);
     addWidget(m_facts, 1);
     createProgress();
     addPermanentWidget(m_model);
@@ -59,6 +58,18 @@ void StatusLine::createProgress() {
             [this](double fraction) { setProgress(Running::Computing, fraction); });
     connect(&m_survey, &HeadSurvey::progressed, this,
             [this](double fraction) { setProgress(Running::Survey, fraction); });
+}
+
+// What has no room in a narrow window is in the tool tip.
+void StatusLine::elideFacts() {
+    m_facts->setText(
+        m_facts->fontMetrics().elidedText(m_facts->toolTip(), Qt::ElideRight, m_facts->contentsRect().width()));
+}
+
+bool StatusLine::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_facts && event->type() == QEvent::Resize)
+        elideFacts();
+    return QStatusBar::eventFilter(watched, event);
 }
 
 QList<QWidget*> StatusLine::progressParts() const {
@@ -173,8 +184,9 @@ void StatusLine::refresh() {
         facts << whereAndHowFast(*trace);
     if (!m_saved.isEmpty())
         facts << m_saved;
-    m_facts->setText(facts.join(QStringLiteral(" · ")));
-    m_facts->setToolTip(m_facts->text());
+    m_facts->setToolTip(facts.join(QStringLiteral(" · ")));
+    m_facts->setAccessibleName(m_facts->toolTip());
+    elideFacts();
     QString model = fromUtf8(config.name);
     if (config.name == "mini" && !theme().projector)
         model = tr("mini, all-MiniLM-L6-v2 (Q8_0)");

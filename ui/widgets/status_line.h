@@ -26,6 +26,9 @@ public:
 signals:
     void taskCancelled();
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     // What takes a while: a task of the session, computing, or the survey of all heads after it.
     enum class Running { Nothing, Task, Computing, Survey };
@@ -33,6 +36,7 @@ private:
     void createProgress();
     QList<QWidget*> progressParts() const;
     void refresh();
+    void elideFacts();
     void showProgress();
     void setProgress(Running of, double fraction);
     void cancel();
