@@ -5,10 +5,12 @@
 
 #ifdef HEADSCOPE_WITH_UI
 #include "app/cli/offscreen_application.h"
+#include "core/model/embedded.h"
 #include "core/tensor/errors.h"
 #include "ui/main_window.h"
 
 #include <cstdlib>
+#include <future>
 
 namespace {
 
@@ -22,6 +24,8 @@ int openWindow(int argc, char** argv, const headscope::cli::Arguments& arguments
     if (const auto status = headscope::cli::windowRefusal(arguments, hasDisplay, std::cerr))
         return *status;
     headscope::cli::silenceQtMessages();
+    // The window begins with this model: it is decoded while Qt starts.
+    const auto model = std::async(std::launch::async, headscope::embeddedMini);
     QApplication application(argc, argv);
     try {
         const headscope::cli::WindowStart start = headscope::cli::windowStart(arguments);

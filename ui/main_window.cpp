@@ -39,11 +39,19 @@ namespace headscope {
 static constexpr int layoutVersion = 2;
 static constexpr int mostBeforeShown = 400; // milliseconds until the window is shown, though its file is not open yet
 
+static Theme rememberedTheme() {
+    const QSettings settings;
+    return makeTheme(settings.value(QStringLiteral("dark"), theme().dark).toBool(),
+                     settings.value(QStringLiteral("projector"), theme().projector).toBool());
+}
+
 MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     : QMainWindow(parent), m_remembers(remembers), m_workspace(new Workspace(this)),
       m_survey(new HeadSurvey(*m_workspace, this)), m_session(new DocumentSession(*m_workspace, this)) {
     setWindowIcon(QIcon(QStringLiteral(":/headscope.svg")));
     setAcceptDrops(true);
+    if (remembers)
+        applyTheme(rememberedTheme()); // before there is a widget to be styled anew
     m_session->setRemembers(remembers);
     createTop();
     createDocks();
@@ -108,19 +116,14 @@ void MainWindow::connectWorkspace() {
 }
 
 void MainWindow::restoreLayout() {
-    bool dark = theme().dark;
-    bool projector = theme().projector;
     resize(1366, 768);
-    if (m_remembers) {
-        const QSettings settings;
-        dark = settings.value(QStringLiteral("dark"), dark).toBool();
-        projector = settings.value(QStringLiteral("projector"), projector).toBool();
+    const QSettings settings;
+    if (m_remembers)
         restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
-    }
-    setLook(dark, projector);
+    setLook(theme().dark, theme().projector);
     arrangeDocks();
     if (m_remembers)
-        m_restored = restoreState(QSettings().value(QStringLiteral("docks")).toByteArray(), layoutVersion);
+        m_restored = restoreState(settings.value(QStringLiteral("docks")).toByteArray(), layoutVersion);
 }
 
 void MainWindow::setLook(bool dark, bool projector) {

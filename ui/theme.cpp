@@ -140,6 +140,8 @@ static QString styleSheetOf(const Theme& t) {
 
 void applyTheme(const Theme& newTheme) {
     static const double deskPoints = QApplication::font().pointSizeF();
+    if (newTheme == current() && !qApp->styleSheet().isEmpty())
+        return; // every widget there is would be styled and measured anew
     current() = newTheme;
     QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     QApplication::setPalette(paletteOf(newTheme));

@@ -19,6 +19,8 @@ struct Theme {
     QColor accent;   // what is pinned, everywhere
     QColor selected; // background of the chosen stage, head, button
     QColor selectedText;
+
+    bool operator==(const Theme&) const = default;
 };
 
 Theme makeTheme(bool dark, bool projector);

@@ -17,7 +17,7 @@ HeadTarget HeadTarget::rowRange(int begin, int end) const {
 
 HeadTarget allocate(HeadRows& out, const HeadProblem& p, int rows, HeadWanted wanted) {
     const auto make = [rows](bool isWanted, int cols, Matrix& matrix) {
-        matrix = isWanted ? Matrix(rows, cols) : Matrix();
+        matrix = isWanted ? Matrix::unset(rows, cols) : Matrix();
         return isWanted ? MatrixWindow(matrix) : MatrixWindow();
     };
     const int m = p.k.rows;
@@ -26,7 +26,7 @@ HeadTarget allocate(HeadRows& out, const HeadProblem& p, int rows, HeadWanted wa
 }
 
 Matrix Backend::linear(MatrixView x, const Weights& w, const Matrix* bias) const {
-    Matrix out(x.rows, w.view.cols);
+    Matrix out = Matrix::unset(x.rows, w.view.cols);
     linearInto(x, w, bias, out);
     return out;
 }

@@ -444,7 +444,7 @@ public:
 private:
     const TensorFile& m_file;
     const TensorEntry* m_entry = nullptr; // the one that was read last: layers may share it
-    std::vector<float> m_floats;
+    Floats m_floats;
     std::shared_ptr<const std::vector<double>> m_doubles;
 };
 

@@ -51,7 +51,7 @@ public:
     std::string format() const override { return "safetensors in several files"; }
     const std::string& path() const override { return m_path; }
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
-    std::vector<float> read(const TensorEntry& e) const override { return file(e).read(*file(e).find(e.name)); }
+    Floats read(const TensorEntry& e) const override { return file(e).read(*file(e).find(e.name)); }
     std::int64_t countNonFinite(const TensorEntry& e) const override {
         return file(e).countNonFinite(*file(e).find(e.name));
     }

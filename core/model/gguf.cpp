@@ -97,13 +97,13 @@ public:
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
     std::vector<std::string> keys() const override { return m_keys; }
 
-    std::vector<float> read(const TensorEntry& e) const override {
+    Floats read(const TensorEntry& e) const override {
         const Place& p = m_places[indexOf(e)];
         if (!p.info)
             throw LoadError(path(), printable(e.name), "F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q6_K",
                             "type " + e.type);
         requireFreeMemory(static_cast<std::uint64_t>(e.count) * sizeof(float), path(), printable(e.name));
-        std::vector<float> out(static_cast<std::size_t>(e.count));
+        Floats out(static_cast<std::size_t>(e.count));
         dequantize(*p.info, m_data.subspan(p.begin, p.bytes), out);
         return out;
     }

@@ -136,14 +136,14 @@ void readDescr(NpyHeader& header, const HeaderText& text) {
 }
 
 // Values stored first index fastest, put last index fastest.
-template<class T>
-std::vector<T> rowMajor(std::vector<T> values, const std::vector<std::int64_t>& shape) {
-    std::vector<T> out(values.size());
+template<class Values>
+Values rowMajor(Values values, const std::vector<std::int64_t>& shape) {
+    Values out(values.size());
     std::vector<std::int64_t> index(shape.size(), 0), stride(shape.size(), 1);
     for (std::size_t d = 1; d < shape.size(); ++d)
         stride[d] = stride[d - 1] * shape[d - 1];
     std::int64_t from = 0;
-    for (T& value : out) {
+    for (auto& value : out) {
         value = std::move(values[static_cast<std::size_t>(from)]);
         for (std::size_t d = shape.size(); d-- > 0;) { // the next index, last one fastest
             from += stride[d];
@@ -156,15 +156,15 @@ std::vector<T> rowMajor(std::vector<T> values, const std::vector<std::int64_t>& 
     return out;
 }
 
-template<class T, class Convert>
-std::vector<T> npyValues(const NpyHeader& header, const ValueStream& values, const std::string& path,
-                         const std::string& entry, const Convert& convert) {
+template<class Values, class Convert>
+Values npyValues(const NpyHeader& header, const ValueStream& values, const std::string& path, const std::string& entry,
+                 const Convert& convert) {
     if (!header.number)
         throw LoadError(path, entry, "numbers", "type " + printable(header.type),
                         header.isObject ? "a pickle is never unpickled: save it with a number type" : "");
     const auto count = static_cast<std::uint64_t>(header.count);
-    requireFreeMemory(count * sizeof(T) * (header.fortranOrder ? 2 : 1), path, entry);
-    std::vector<T> out(count);
+    requireFreeMemory(count * sizeof(typename Values::value_type) * (header.fortranOrder ? 2 : 1), path, entry);
+    Values out(count, 0);
     std::size_t done = 0;
     values([&](std::span<const std::uint8_t> block) {
         const std::size_t here = block.size() / header.itemSize;
@@ -206,7 +206,7 @@ public:
     std::string format() const override { return "npy"; }
     const std::string& path() const override { return m_file.path; }
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
-    std::vector<float> read(const TensorEntry&) const override { return npyFloats(m_header, values(), path(), ""); }
+    Floats read(const TensorEntry&) const override { return npyFloats(m_header, values(), path(), ""); }
     std::vector<double> readDoubles(const TensorEntry&) const override {
         return npyDoubles(m_header, values(), path(), "");
     }
@@ -330,14 +330,14 @@ NpyHeader parseNpyHeader(std::span<const std::uint8_t> start, std::uint64_t tota
     return header;
 }
 
-std::vector<float> npyFloats(const NpyHeader& header, const ValueStream& values, const std::string& path,
-                             const std::string& entry) {
-    return npyValues<float>(header, values, path, entry, toFloats);
+Floats npyFloats(const NpyHeader& header, const ValueStream& values, const std::string& path,
+                 const std::string& entry) {
+    return npyValues<Floats>(header, values, path, entry, toFloats);
 }
 
 std::vector<double> npyDoubles(const NpyHeader& header, const ValueStream& values, const std::string& path,
                                const std::string& entry) {
-    return npyValues<double>(header, values, path, entry, toDoubles);
+    return npyValues<std::vector<double>>(header, values, path, entry, toDoubles);
 }
 
 std::int64_t npyNonFinite(const NpyHeader& header, const ValueStream& values) {

@@ -39,8 +39,7 @@ NpyHeader parseNpyHeader(std::span<const std::uint8_t> start, std::uint64_t tota
 using Consume = std::function<void(std::span<const std::uint8_t>)>;
 using ValueStream = std::function<void(const Consume&)>;
 
-std::vector<float> npyFloats(const NpyHeader& header, const ValueStream& values, const std::string& path,
-                             const std::string& entry);
+Floats npyFloats(const NpyHeader& header, const ValueStream& values, const std::string& path, const std::string& entry);
 std::vector<double> npyDoubles(const NpyHeader& header, const ValueStream& values, const std::string& path,
                                const std::string& entry);
 std::int64_t npyNonFinite(const NpyHeader& header, const ValueStream& values);

@@ -75,7 +75,7 @@ public:
     std::string format() const override { return "npz"; }
     const std::string& path() const override { return m_file.path; }
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
-    std::vector<float> read(const TensorEntry& entry) const override {
+    Floats read(const TensorEntry& entry) const override {
         const Member& m = member(entry);
         return npyFloats(m.header, values(m), path(), printable(m.name));
     }

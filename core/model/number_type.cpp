@@ -1,7 +1,9 @@
 #include "core/model/number_type.h"
 
 #include "core/tensor/half.h"
+#include "core/tensor/parallel.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
@@ -94,9 +96,18 @@ void toFloats(NumberType type, bool bigEndian, std::span<const std::uint8_t> byt
             std::memcpy(out.data(), bytes.data(), bytes.size());
         return;
     }
-    std::size_t i = 0;
-    // A double beyond float's range becomes infinite, as numpy has it; who needs finite values finds it so.
-    forEach(type, bigEndian, bytes, [&](auto value) { out[i++] = static_cast<float>(value); });
+    const auto size = static_cast<std::size_t>(byteSize(type));
+    constexpr std::size_t atOnce = 1 << 16;
+    parallelFor(
+        static_cast<int>((out.size() + atOnce - 1) / atOnce),
+        [&](int piece) {
+            std::size_t i = static_cast<std::size_t>(piece) * atOnce;
+            const std::size_t count = std::min(atOnce, out.size() - i);
+            // A double beyond float's range becomes infinite, as numpy has it; who needs finite values finds it so.
+            forEach(type, bigEndian, bytes.subspan(i * size, count * size),
+                    [&](auto value) { out[i++] = static_cast<float>(value); });
+        },
+        out.size() > 2 * atOnce);
 }
 
 void toDoubles(NumberType type, bool bigEndian, std::span<const std::uint8_t> bytes, std::span<double> out) {

@@ -2,6 +2,7 @@
 
 #include "core/model/number_type.h"
 #include "core/tensor/half.h"
+#include "core/tensor/parallel.h"
 
 #include <algorithm>
 #include <array>
@@ -242,9 +243,16 @@ void dequantize(const BlockTypeInfo& info, std::span<const std::uint8_t> blocks,
     const Decode decode = decoderOf(info.type);
     if (!decode)
         return toFloats(plainType(info.type), false, blocks, out);
-    for (std::size_t i = 0; i < out.size() / static_cast<std::size_t>(info.values); ++i)
-        decode(blocks.data() + i * static_cast<std::size_t>(info.bytes),
-               out.data() + i * static_cast<std::size_t>(info.values));
+    const auto values = static_cast<std::size_t>(info.values), bytes = static_cast<std::size_t>(info.bytes);
+    const std::size_t count = out.size() / values, atOnce = (1 << 16) / values; // blocks
+    parallelFor(
+        static_cast<int>((count + atOnce - 1) / atOnce),
+        [&](int piece) {
+            const std::size_t begin = static_cast<std::size_t>(piece) * atOnce, end = std::min(count, begin + atOnce);
+            for (std::size_t i = begin; i < end; ++i)
+                decode(blocks.data() + i * bytes, out.data() + i * values);
+        },
+        count > 2 * atOnce);
 }
 
 } // namespace headscope

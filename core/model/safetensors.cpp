@@ -209,11 +209,11 @@ public:
     std::string format() const override { return "safetensors"; }
     const std::string& path() const override { return m_file.path; }
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
-    std::vector<float> read(const TensorEntry& entry) const override {
+    Floats read(const TensorEntry& entry) const override {
         const Place& p = place(entry);
         const std::uint64_t count = (p.end - p.begin) / static_cast<std::uint64_t>(byteSize(p.type));
         requireFreeMemory(count * sizeof(float), path(), printable(entry.name));
-        std::vector<float> out(count);
+        Floats out(count);
         toFloats(p.type, false, bytes(p), out);
         return out;
     }

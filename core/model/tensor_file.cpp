@@ -7,11 +7,13 @@
 #include "core/model/npz.h"
 #include "core/model/safetensors.h"
 #include "core/tensor/number_text.h"
+#include "core/tensor/parallel.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
 namespace headscope {
 
@@ -27,6 +29,28 @@ std::string shapeText(const std::vector<std::int64_t>& shape) {
 // A safetensors file begins with a plausible header length and then "{".
 bool startsLikeSafetensors(const FileBytes& file) {
     return file.size() >= 9 && file.bytes[8] == '{' && file.bytes[6] == 0 && file.bytes[7] == 0;
+}
+
+std::optional<std::size_t> firstNonFinite(std::span<const float> values) {
+    constexpr std::size_t atOnce = 1 << 16;
+    std::vector<std::uint8_t> bad((values.size() + atOnce - 1) / atOnce);
+    parallelFor(
+        static_cast<int>(bad.size()),
+        [&](int piece) {
+            const std::size_t begin = static_cast<std::size_t>(piece) * atOnce;
+            bool finite = true; // no early end: several numbers at once
+            for (const float v : values.subspan(begin, std::min(atOnce, values.size() - begin)))
+                finite &= std::abs(v) <= std::numeric_limits<float>::max();
+            bad[static_cast<std::size_t>(piece)] = !finite;
+        },
+        values.size() > 4 * atOnce);
+    const auto piece = std::ranges::find(bad, 1);
+    if (piece == bad.end())
+        return std::nullopt;
+    std::size_t at = static_cast<std::size_t>(piece - bad.begin()) * atOnce;
+    while (std::isfinite(values[at]))
+        ++at;
+    return at;
 }
 
 } // namespace
@@ -48,7 +72,7 @@ std::size_t TensorFile::indexOf(const TensorEntry& entry) const {
 }
 
 std::vector<double> TensorFile::readDoubles(const TensorEntry& entry) const {
-    const std::vector<float> values = read(entry);
+    const Floats values = read(entry);
     return {values.begin(), values.end()};
 }
 
@@ -60,17 +84,14 @@ Matrix TensorFile::matrix(const TensorEntry& entry, bool requireFinite) const {
     const std::int64_t rows = entry.shape.size() == 1 ? 1 : entry.shape[0], cols = entry.shape.back();
     if (rows > most || cols > most)
         throw LoadError(path(), name, "at most 2147483647 rows and columns", shapeText(entry.shape));
-    const std::vector<float> values = read(entry);
-    Matrix out(static_cast<int>(rows), static_cast<int>(cols));
-    std::ranges::copy(values, out.data());
-    if (requireFinite)
-        for (int r = 0; r < out.rows(); ++r)
-            for (int c = 0; c < out.cols(); ++c)
-                if (!std::isfinite(out(r, c)))
-                    throw LoadError(path(), name, "finite numbers",
-                                    shortest(out(r, c)) + " at [" +
-                                        (entry.shape.size() == 1 ? "" : std::to_string(r) + ", ") + std::to_string(c) +
-                                        "]");
+    Matrix out(static_cast<int>(rows), static_cast<int>(cols), read(entry));
+    if (const std::optional<std::size_t> at = requireFinite ? firstNonFinite(out.values()) : std::nullopt) {
+        const auto width = static_cast<std::size_t>(cols);
+        throw LoadError(path(), name, "finite numbers",
+                        shortest(out.values()[*at]) + " at [" +
+                            (entry.shape.size() == 1 ? "" : std::to_string(*at / width) + ", ") +
+                            std::to_string(*at % width) + "]");
+    }
     return out;
 }
 

@@ -27,7 +27,7 @@ public:
     virtual const std::string& path() const = 0;
     virtual const std::vector<TensorEntry>& entries() const = 0; // in file order
     // The values as float, row-major. Throws LoadError for types that are no numbers.
-    virtual std::vector<float> read(const TensorEntry& entry) const = 0;
+    virtual Floats read(const TensorEntry& entry) const = 0;
     // The same with the precision of the file, where it has more than a float (npy, npz).
     virtual std::vector<double> readDoubles(const TensorEntry& entry) const;
     // Number of NaN and infinite values, streamed: never inflates an array whole. 0 for types that cannot hold one.

@@ -15,10 +15,10 @@ WatchedTensors::WatchedTensors(const TensorFile& file, const OpenHooks& hooks) :
         m_all += static_cast<double>(e.count);
 }
 
-std::vector<float> WatchedTensors::read(const TensorEntry& entry) const {
+Floats WatchedTensors::read(const TensorEntry& entry) const {
     if (m_hooks.stop.stop_requested())
         throw Cancelled();
-    std::vector<float> values = m_file.read(entry);
+    Floats values = m_file.read(entry);
     if (m_read.insert(entry.name).second)
         m_done += static_cast<double>(entry.count);
     if (m_hooks.progress && m_all > 0)

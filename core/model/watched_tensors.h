@@ -24,7 +24,7 @@ public:
     std::string format() const override { return m_file.format(); }
     const std::string& path() const override { return m_file.path(); }
     const std::vector<TensorEntry>& entries() const override { return m_file.entries(); }
-    std::vector<float> read(const TensorEntry& entry) const override;
+    Floats read(const TensorEntry& entry) const override;
     std::int64_t countNonFinite(const TensorEntry& entry) const override { return m_file.countNonFinite(entry); }
     std::vector<std::string> readStrings(const TensorEntry& entry) const override { return m_file.readStrings(entry); }
 

@@ -9,15 +9,26 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace headscope {
+
+using Floats = std::vector<float, PageAllocator<float>>; // Floats(n): n numbers that are still to be written
 
 class Matrix {
 public:
     Matrix() = default;
     Matrix(int rows, int cols, float fill = 0.0F)
         : m_rows(rows), m_cols(cols), m_data(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols), fill) {}
+    Matrix(int rows, int cols, Floats values) : m_rows(rows), m_cols(cols), m_data(std::move(values)) {
+        assert(m_data.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
+    }
+
+    // Every number of it is still to be written.
+    static Matrix unset(int rows, int cols) {
+        return {rows, cols, Floats(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols))};
+    }
 
     int rows() const { return m_rows; }
     int cols() const { return m_cols; }
@@ -43,7 +54,7 @@ private:
     }
 
     int m_rows = 0, m_cols = 0;
-    std::vector<float, PageAllocator<float>> m_data;
+    Floats m_data;
 };
 
 // Published matrices are immutable and shared: between threads, undo steps and traces. Identity (the pointer) says

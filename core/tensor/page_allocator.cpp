@@ -8,15 +8,15 @@
 namespace headscope {
 
 void* allocatePages(std::size_t bytes) {
-    constexpr std::size_t hugePage = std::size_t{2} << 20U, worthwhile = 2 * hugePage;
+    constexpr std::size_t hugePage = std::size_t{2} << 20U, page = 4096;
     void* data = nullptr;
-    if (bytes < worthwhile)
+    if (bytes < hugePage)
         data = std::malloc(bytes > 0 ? bytes : 1);
     else
-        data = std::aligned_alloc(hugePage, (bytes + hugePage - 1) / hugePage * hugePage);
+        data = std::aligned_alloc(hugePage, (bytes + page - 1) / page * page); // the rest of a huge page stays others'
     if (!data)
         throw std::bad_alloc();
-    if (bytes >= worthwhile)
+    if (bytes >= hugePage)
         ::madvise(data, bytes, MADV_HUGEPAGE); // a wish: without it everything works, slower
     return data;
 }

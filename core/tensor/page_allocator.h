@@ -1,9 +1,11 @@
 // PageAllocator: where the numbers of a Matrix lie. Large ones begin at a huge page and ask for huge pages: touching
-// fresh memory in small ones takes longer than computing what goes into it. Not here: memory that a thread keeps
-// (parallel.h).
+// fresh memory in small ones takes longer than computing what goes into it. Numbers that nobody gave a value are not
+// set to zero first: whoever asks for them so fills them all. Not here: memory that a thread keeps (parallel.h).
 #pragma once
 
 #include <cstddef>
+#include <new>
+#include <utility>
 
 namespace headscope {
 
@@ -18,6 +20,13 @@ struct PageAllocator {
     explicit PageAllocator(const PageAllocator<Other>&) {}
     T* allocate(std::size_t count) { return static_cast<T*>(allocatePages(count * sizeof(T))); }
     void deallocate(T* data, std::size_t) { freePages(data); }
+    template<class U, class... Arguments>
+    void construct(U* at, Arguments&&... arguments) {
+        if constexpr (sizeof...(arguments) == 0)
+            ::new (static_cast<void*>(at)) U; // not U(): no zeros
+        else
+            ::new (static_cast<void*>(at)) U(std::forward<Arguments>(arguments)...);
+    }
     bool operator==(const PageAllocator&) const = default;
 };
 

@@ -4,6 +4,7 @@
 // memory. With --start: from the start of the process to the first picture, once (call it twice: the second is warm).
 // Runs offscreen or on a screen.
 #include "core/attention/tensor_edit.h"
+#include "core/model/embedded.h"
 #include "ui/document_session.h"
 #include "ui/main_window.h"
 #include "ui/screenshot.h"
@@ -26,8 +27,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
 
 using namespace headscope;
@@ -286,6 +289,8 @@ void soak(int edits, int sentences) {
 int main(int argc, char** argv) {
     if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
         qputenv("QT_QPA_PLATFORM", "offscreen");
+    const bool starts = std::any_of(argv, argv + argc, [](const char* a) { return std::strcmp(a, "--start") == 0; });
+    const auto model = starts ? std::async(std::launch::async, embeddedMini) : std::future<SharedModel>(); // as main()
     QApplication app(argc, argv);
     applyTheme(makeTheme(false, false));
     const bool smoke = QApplication::arguments().contains(QStringLiteral("--smoke"));
@@ -293,7 +298,7 @@ int main(int argc, char** argv) {
         soak(smoke ? 5 : 1000, smoke ? 5 : 200);
         return 0;
     }
-    if (QApplication::arguments().contains(QStringLiteral("--start"))) {
+    if (starts) {
         start();
         return 0;
     }

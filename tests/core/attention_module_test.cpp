@@ -46,7 +46,7 @@ void compare(const SharedTrace& t, const TensorFile& expected, const TensorEntry
     testing::Expected all;
     all.cols = static_cast<int>(entry.shape.back());
     all.rows = static_cast<int>(entry.count / entry.shape.back());
-    const std::vector<float> values = expected.read(entry);
+    const Floats values = expected.read(entry);
     all.values.assign(values.begin(), values.end());
     const int heads = info.scope == StageScope::AllHeads ? 1 : t->config().heads;
     Matrix found(all.rows, all.cols);

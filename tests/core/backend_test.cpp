@@ -309,15 +309,21 @@ TEST_P(Backends, ManyHeadsAtOnceAreTheHeadsOneByOne) {
         setThreadCount(threads);
         // Outputs go into a band of something wider, as in concat; its neighbours stay.
         std::vector<Matrix> weights, bands;
+        std::vector<HeadRows> stages; // whose memory is full of something else: every cell has to be written
         std::vector<HeadTarget> targets(problems.size());
         for (const HeadProblem& p : problems) {
-            weights.emplace_back(p.q.rows, p.k.rows, -3.0F);
+            const Matrix full(p.q.rows, p.k.rows, -3.0F);
+            weights.push_back(full);
+            stages.push_back({full, full, full, {}, {}});
             bands.emplace_back(p.q.rows, p.v.cols + 2, -3.0F);
         }
         std::mutex lock;
         std::vector<std::multiset<int>> seen(problems.size());
         bool sameAsTarget = true;
         for (std::size_t i = 0; i < problems.size(); ++i) {
+            targets[i].scores = stages[i].scores;
+            targets[i].scaled = stages[i].scaled;
+            targets[i].masked = stages[i].masked;
             targets[i].weights = weights[i];
             targets[i].output = MatrixWindow(bands[i]).colRange(1, problems[i].v.cols + 1);
         }
@@ -339,6 +345,9 @@ TEST_P(Backends, ManyHeadsAtOnceAreTheHeadsOneByOne) {
             if (i != 3) {
                 EXPECT_EQ(weights[i], alone[i].weights);
             }
+            EXPECT_EQ(stages[i].scores, alone[i].scores);
+            EXPECT_EQ(stages[i].scaled, alone[i].scaled);
+            EXPECT_EQ(stages[i].masked, alone[i].masked);
             EXPECT_EQ(copy(MatrixView(bands[i]).colRange(1, dV + 1)), alone[i].output);
             for (int r = 0; r < n; ++r) {
                 EXPECT_EQ(bands[i](r, 0), -3.0F);

@@ -160,8 +160,7 @@ TEST_F(Captured, ArraysAreWrittenInTheirOwnType) {
     halves[0] = 0x1p-24F; // the smallest float16
     const auto half = dumped({"weights", {2, 2, 3, 3}, halves, true});
     EXPECT_EQ(half->find("layers.0.self.weights")->type, "<f2");
-    EXPECT_EQ(half->read(*half->find("layers.0.self.weights")),
-              std::vector<float>(halves.begin(), halves.begin() + 18));
+    EXPECT_EQ(half->read(*half->find("layers.0.self.weights")), Floats(halves.begin(), halves.begin() + 18));
 }
 
 TEST_F(Captured, MetricsAreThoseOfTheWeights) {

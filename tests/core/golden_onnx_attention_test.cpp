@@ -47,7 +47,8 @@ public:
         const TensorEntry* entry = m_file->find(name);
         Array4 out;
         std::ranges::copy(entry->shape, out.shape.end() - static_cast<std::ptrdiff_t>(entry->shape.size()));
-        out.data = m_file->read(*entry);
+        const Floats values = m_file->read(*entry);
+        out.data.assign(values.begin(), values.end());
         out.isBool = entry->type.find("b1") != std::string::npos;
         return out;
     }

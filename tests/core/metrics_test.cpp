@@ -1,7 +1,11 @@
 // Head metrics are the means they say they are, and a label is earned against what chance would give.
+#include "core/analysis/extent.h"
 #include "core/analysis/metrics.h"
+#include "core/backend/kernels/kernels.h"
 #include "tests/support/golden.h"
 #include "tests/support/scenarios.h"
+
+#include <limits>
 
 namespace headscope::testing {
 namespace {
@@ -174,4 +178,37 @@ TEST(Labels, HelpNamesEveryLabelThatThereIs) {
 }
 
 } // namespace
+
+TEST(Extent, IsOfTheFiniteNumbersOnEveryProcessor) {
+    const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    const std::string before = kernels().isa;
+    for (const std::string_view isa : isas()) {
+        chooseIsa(isa);
+        for (const int cols : {1, 7, 16, 33, 200}) {
+            SCOPED_TRACE(std::string(isa) + " " + std::to_string(cols));
+            Matrix m(3, cols, 0.5F);
+            m(0, 0) = -2.0F;
+            m(2, cols - 1) = 3.0F;
+            m(1, cols / 2) = nan;
+            EXPECT_EQ(finiteExtent(m).lo, -2.0F);
+            EXPECT_EQ(finiteExtent(m).hi, 3.0F);
+            m(0, 0) = -inf;
+            m(2, cols - 1) = inf;
+            if (cols > 1) {
+                EXPECT_EQ(finiteExtent(m).lo, 0.5F);
+                EXPECT_EQ(finiteExtent(m).hi, 0.5F);
+            }
+            EXPECT_TRUE(finiteExtent(Matrix(2, cols, nan)).empty());
+        }
+        // Rows of a band, with larger numbers beside it.
+        Matrix wide(4, 40, 100.0F);
+        for (int r = 0; r < 4; ++r)
+            for (int c = 3; c < 20; ++c)
+                wide(r, c) = static_cast<float>(r + c);
+        EXPECT_EQ(finiteExtent(MatrixView(wide).colRange(3, 20)).lo, 3.0F);
+        EXPECT_EQ(finiteExtent(MatrixView(wide).colRange(3, 20)).hi, 22.0F);
+    }
+    chooseIsa(before);
+}
+
 } // namespace headscope::testing

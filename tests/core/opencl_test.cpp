@@ -260,7 +260,7 @@ struct Together {
         std::vector<HeadTarget> targets(all.size());
         for (const auto& h : all) {
             problems.push_back(h->problem);
-            weights.emplace_back(h->n(), h->m());
+            weights.emplace_back(h->n(), h->m(), -3.0F);
             bands.emplace_back(h->n(), h->v.cols() + 2, -3.0F);
         }
         for (std::size_t i = 0; i < all.size(); ++i) {

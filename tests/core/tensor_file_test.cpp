@@ -85,7 +85,7 @@ TEST(TensorFile, AGgufFileCutAnywhereIsRefused) {
 
 TEST(TensorFile, EveryLayoutThatNumpyWritesHoldsTheSameNumbers) {
     HEADSCOPE_NEEDS_SHARED_DATA("malformed/npy");
-    const std::vector<float> expected{0, 1, 2, 3, 4, 5};
+    const Floats expected{0, 1, 2, 3, 4, 5};
     for (const char* name : {"ok-f4.npy", "ok-fortran.npy", "ok-big-endian.npy", "ok-f2.npy", "ok-u1.npy",
                              "ok-v3-plain.npy", "ok-long-header.npy", "ok-odd-header-order.npy", "ok-deflated.npz",
                              "ok-fortran-big-endian.npz", "ok-zip64-streamed.npz", "ok-no-suffix.npz"}) {

@@ -52,8 +52,8 @@ public:
     std::string format() const override { return m_entries.size() == 1 && m_size % 2 == 0 ? "npy" : "npz"; }
     const std::string& path() const override { return m_path; }
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
-    std::vector<float> read(const TensorEntry& e) const override {
-        std::vector<float> out;
+    Floats read(const TensorEntry& e) const override {
+        Floats out;
         for (std::int64_t i = 0; i < e.count; ++i) {
             const std::uint8_t b = next();
             out.push_back(b == 255   ? std::numeric_limits<float>::quiet_NaN()

@@ -41,7 +41,8 @@ public:
     explicit Arrays(const std::string& path) : m_file(openTensorFile(path)) {}
     std::vector<float> at(const std::string& name) const {
         const TensorEntry* entry = m_file->find(name);
-        return entry ? m_file->read(*entry) : std::vector<float>();
+        const Floats values = entry ? m_file->read(*entry) : Floats();
+        return {values.begin(), values.end()};
     }
 
 private:

@@ -25,7 +25,10 @@ public:
     std::string format() const override { return "memory"; }
     const std::string& path() const override { return m_path; }
     const std::vector<TensorEntry>& entries() const override { return m_entries; }
-    std::vector<float> read(const TensorEntry& e) const override { return m_values.at(e.name); }
+    Floats read(const TensorEntry& e) const override {
+        const std::vector<float>& values = m_values.at(e.name);
+        return {values.begin(), values.end()};
+    }
     std::int64_t countNonFinite(const TensorEntry&) const override { return 0; }
     std::vector<std::string> readStrings(const TensorEntry& e) const override {
         throw LoadError(m_path, e.name, "strings", "numbers");
@@ -125,7 +128,10 @@ inline ForeignCheckpoint readCTranslate2(const std::string& path) {
     ForeignCheckpoint out{{}, MemoryTensors(path)};
     out.config.file = path;
     out.config.family = "bart";
-    const auto values = [&](const std::string& name) { return file->read(*file->find(name)); };
+    const auto values = [&](const std::string& name) {
+        const Floats read = file->read(*file->find(name));
+        return std::vector<float>(read.begin(), read.end());
+    };
     const std::int64_t d = file->find("encoder/embeddings/weight")->shape[1];
     out.config.numbers = {{"layers", layers},     {"heads", heads},    {"d_model", static_cast<double>(d)},
                           {"norm_epsilon", 1e-5}, {"target_start", 1}, {"target_end", 2}};

@@ -1,5 +1,6 @@
 #include "ui/render/color_scale.h"
 
+#include "core/analysis/extent.h"
 #include "ui/render/color_tables.h"
 #include "ui/render/figure_text.h"
 
@@ -35,21 +36,13 @@ ColorScale::Code codeOfEntry(int entry, bool isSigned) {
     return static_cast<ColorScale::Code>(entry >= 128 ? 2 * (entry - 128) + 2 : 2 * (127 - entry) + 1);
 }
 
-struct Extent {
-    double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();
-    bool empty() const { return lo > hi; }
-};
-
-Extent finiteExtent(std::span<const MatrixView> matrices) {
-    Extent e;
-    for (const MatrixView& m : matrices)
-        for (int r = 0; r < m.rows; ++r)
-            for (float v : m.row(r))
-                if (std::isfinite(v)) {
-                    e.lo = std::min(e.lo, static_cast<double>(v));
-                    e.hi = std::max(e.hi, static_cast<double>(v));
-                }
-    return e;
+Extent extentOfAll(std::span<const MatrixView> matrices) {
+    Extent all;
+    for (const MatrixView& m : matrices) {
+        const Extent one = finiteExtent(m);
+        all = {std::min(all.lo, one.lo), std::max(all.hi, one.hi)};
+    }
+    return all;
 }
 
 // The value that P percent of the finite values do not exceed (signed: of their magnitudes).
@@ -100,7 +93,7 @@ ResolvedRange resolveRange(const RangeSpec& spec, const Curve& curve, ValueKind 
         out.caption = FigureText::tr("fixed range 0 to 1");
     } else {
         const bool shared = spec.kind == RangeSpec::Kind::Shared && !all.empty();
-        out.range = rangeAbout(finiteExtent(shared ? all : shown), kind.isSigned);
+        out.range = rangeAbout(extentOfAll(shared ? all : shown), kind.isSigned);
         const QString whose = shared             ? FigureText::tr("all heads of the layer")
                               : shown.size() > 1 ? FigureText::tr("the heads shown")
                                                  : FigureText::tr("this matrix");
@@ -157,37 +150,51 @@ double ColorScale::rowTop(std::span<const float> row) const {
 // What is the same for all numbers of a row, worked out once.
 struct ColorScale::Coder {
     const ColorScale& scale;
-    bool isBent;
-    double lo, hi;        // values outside count as these
-    double offset, slope; // place in the table, 0..1: offset + slope * value
+    bool isBent, isSigned;
+    double lo, hi;              // values outside count as these
+    double base, slope, offset; // place in the table, 0..1: (value - base) * slope + offset
 
-    Coder(const ColorScale& s, double rowTop) : scale(s), isBent(s.m_curve.kind == Curve::Kind::Gamma) {
+    Coder(const ColorScale& s, double rowTop)
+        : scale(s), isBent(s.m_curve.kind == Curve::Kind::Gamma), isSigned(s.m_signed) {
         const bool byRow = s.m_curve.kind == Curve::Kind::Row;
-        if (s.m_signed) {
+        double least = s.m_range.lo, most = byRow ? rowTop : s.m_range.hi, perUnit = 0;
+        if (isSigned) {
             // 0 is always the middle of the table, whatever the range: with 2..5 only its purple half is used.
             const double top = byRow ? rowTop : std::max(std::abs(s.m_range.lo), std::abs(s.m_range.hi));
-            lo = byRow ? -top : s.m_range.lo;
-            hi = byRow ? top : s.m_range.hi;
-            offset = 0.5;
-            slope = top > 0 ? 0.5 / top : 0.0;
+            least = byRow ? -top : least;
+            perUnit = top > 0 ? 0.5 / top : 0.0;
         } else {
-            lo = byRow ? std::min(s.m_range.lo, rowTop) : s.m_range.lo;
-            hi = byRow ? rowTop : s.m_range.hi;
-            slope = hi > lo ? 1.0 / (hi - lo) : 0.0; // a row of one value, as a fully masked one
-            offset = -lo * slope;
+            least = byRow ? std::min(least, rowTop) : least;
+            perUnit = most > least ? 1.0 / (most - least) : 0.0; // a row of one value, as a fully masked one
         }
+        lo = least;
+        hi = std::max(lo, most);
+        base = isSigned ? 0.0 : lo;
+        slope = perUnit;
+        offset = isSigned ? 0.5 : 0.0;
     }
-    Code operator()(float value) const {
-        if (std::isnan(value))
-            return nan;
-        if (value == -std::numeric_limits<float>::infinity())
-            return masked;
-        const double v = hi > lo ? std::clamp(static_cast<double>(value), lo, hi) : lo;
-        const double t = std::clamp(offset + slope * v, 0.0, 1.0);
-        const int entry =
-            isBent ? scale.m_bent[static_cast<std::size_t>(4096.0 * t + 0.5)] : static_cast<int>(255.0 * t + 0.5);
-        return codeOfEntry(entry, scale.m_signed);
+
+    double placeOf(double value) const {
+        const double v = value < lo ? lo : value > hi ? hi : value;
+        const double t = (v - base) * slope + offset;
+        return t > 0 ? (t < 1 ? t : 1.0) : 0.0; // NaN is 0, until special() says what it is
     }
+    // Without a branch, so that a loop over it takes several numbers in one instruction.
+    Code straight(float value) const {
+        const int entry = static_cast<int>(255.0 * placeOf(value) + 0.5);
+        const int up = 2 * (entry - 128) + 2, down = 2 * (127 - entry) + 1;
+        const int code = !isSigned ? entry + 1 : entry >= 128 ? up : down;
+        return static_cast<Code>(special(value, code));
+    }
+    Code bent(float value) const {
+        const auto place = static_cast<std::size_t>(4096.0 * placeOf(value) + 0.5);
+        return static_cast<Code>(special(value, codeOfEntry(scale.m_bent[place], isSigned)));
+    }
+    static int special(float value, int code) {
+        const int open = value == -std::numeric_limits<float>::infinity() ? int{masked} : code;
+        return value != value ? int{nan} : open;
+    }
+    Code operator()(float value) const { return isBent ? bent(value) : straight(value); }
 };
 
 ColorScale::Code ColorScale::code(float value, double rowTop) const {
@@ -196,8 +203,11 @@ ColorScale::Code ColorScale::code(float value, double rowTop) const {
 
 void ColorScale::codesOf(std::span<const float> row, Code* out) const {
     const Coder coder(*this, rowTop(row));
-    for (const float value : row)
-        *out++ = coder(value);
+    if (coder.isBent)
+        std::ranges::transform(row, out, [&](float v) { return coder.bent(v); });
+    else
+        for (std::size_t i = 0; i < row.size(); ++i)
+            out[i] = coder.straight(row[i]);
 }
 
 int ColorScale::cut(float value) const {

@@ -49,7 +49,8 @@ IndexPyramid::IndexPyramid(MatrixView matrix, const ColorScale& scale, const std
 
 IndexPyramid::Level IndexPyramid::finest(MatrixView matrix, const ColorScale& scale, const std::vector<bool>& closed) {
     const auto width = static_cast<std::size_t>(matrix.cols);
-    Level level{matrix.rows, matrix.cols, std::vector<Code>(static_cast<std::size_t>(matrix.rows) * width)};
+    Level level{matrix.rows, matrix.cols, {}};
+    level.codes.resize(static_cast<std::size_t>(matrix.rows) * width);
     forRowBlocks(matrix.rows, matrix.cols, [&](int begin, int end) {
         std::vector<float> masked(closed.empty() ? 0 : width);
         for (int r = begin; r < end; ++r) {

@@ -37,7 +37,7 @@ public:
 private:
     struct Level {
         int rows = 0, cols = 0;
-        std::vector<ColorScale::Code> codes;
+        std::vector<ColorScale::Code, PageAllocator<ColorScale::Code>> codes;
     };
     static Level finest(MatrixView matrix, const ColorScale& scale, const std::vector<bool>& closed);
     static Level coarser(const Level& fine);

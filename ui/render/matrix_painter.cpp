@@ -1,6 +1,6 @@
 #include "ui/render/matrix_painter.h"
 
-#include "core/tensor/parallel.h"
+#include "core/analysis/extent.h"
 
 #include <QFontMetricsF>
 #include <QPaintEngine>
@@ -312,32 +312,10 @@ void paintCells(QPainter& painter, const CellPicture& picture, const QRectF& are
     painter.restore();
 }
 
-// The smallest and the largest finite number, 0 included.
-static std::pair<float, float> finiteExtent(const Matrix& matrix) {
-    constexpr int blocks = 16;
-    std::array<std::pair<float, float>, blocks> extents{};
-    const std::span<const float> all = matrix.values();
-    parallelFor(
-        blocks,
-        [&](int block) {
-            const auto at = [&](int b) { return all.size() * static_cast<std::size_t>(b) / blocks; };
-            auto& [lo, hi] = extents[static_cast<std::size_t>(block)];
-            for (const float v : all.subspan(at(block), at(block + 1) - at(block)))
-                if (std::isfinite(v)) {
-                    lo = std::min(lo, v);
-                    hi = std::max(hi, v);
-                }
-        },
-        all.size() > 100'000);
-    std::pair<float, float> out;
-    for (const auto& [lo, hi] : extents)
-        out = {std::min(out.first, lo), std::max(out.second, hi)};
-    return out;
-}
-
 CellPicture::CellPicture(SharedMatrix matrix, ColorScale scale, const std::vector<bool>& closed)
     : m_matrix(std::move(matrix)), m_scale(scale), m_pyramid(*m_matrix, m_scale, closed) {
-    const auto [lo, hi] = finiteExtent(*m_matrix);
+    const Extent extent = finiteExtent(*m_matrix);
+    const float lo = std::min(extent.lo, 0.0F), hi = std::max(extent.hi, 0.0F);
     const float top = std::max(-lo, hi);
     if (top >= 100)
         m_decimals = top >= 1000 ? 0 : 1;

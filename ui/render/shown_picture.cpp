@@ -1,5 +1,6 @@
 #include "ui/render/shown_picture.h"
 
+#include "core/analysis/extent.h"
 #include "core/analysis/metrics.h"
 #include "ui/render/figure_text.h"
 #include "ui/render/sheet.h"
@@ -55,18 +56,12 @@ ResolvedRange shownRange(const View& view, Stage stage, std::span<const ShownSta
 
 // A matrix of two numbers that has the same range.
 static SharedMatrix extentOf(const Matrix& matrix) {
-    float lo = std::numeric_limits<float>::infinity();
-    float hi = -lo;
-    for (const float v : matrix.values())
-        if (std::isfinite(v)) {
-            lo = std::min(lo, v);
-            hi = std::max(hi, v);
-        }
-    if (lo > hi)
+    const Extent extent = finiteExtent(matrix);
+    if (extent.empty())
         return share(Matrix());
-    Matrix extent(1, 2, lo);
-    extent(0, 1) = hi;
-    return share(std::move(extent));
+    Matrix both(1, 2, extent.lo);
+    both(0, 1) = extent.hi;
+    return share(std::move(both));
 }
 
 std::vector<ShownStage> rangedHeads(const AttentionTrace& trace, const View& view) {

@@ -9,6 +9,28 @@ static constexpr double largestCell = 96;
 
 // Labels take what they need, up to a share of the widget; margins are shown when their numbers fit; what is left is
 // for the cells, square where both axes are of similar length.
+// Every label counts, also those that thinning leaves out: zoom and the pointer bring them up, in bold.
+void HeatmapView::Private::measureLabels() {
+    const QStringList &rowLabels = contents().rowLabels, &colLabels = contents().colLabels;
+    if (measured.rows == rowLabels && measured.cols == colLabels && measured.font == labelFont)
+        return;
+    QFont bold = labelFont;
+    bold.setBold(true);
+    const QFontMetricsF boldMetrics(bold, plot), metrics(labelFont, plot);
+    const auto widest = [](const QStringList& labels, const QFontMetricsF& in) {
+        double w = 0;
+        for (qsizetype i = 0; i < std::min<qsizetype>(labels.size(), 4096); ++i)
+            w = std::max(w, in.horizontalAdvance(labels[i]));
+        return w + 1;
+    };
+    measured = {rowLabels,
+                colLabels,
+                labelFont,
+                widest(rowLabels, boldMetrics),
+                widest(colLabels, boldMetrics),
+                widest(colLabels, metrics)};
+}
+
 void HeatmapView::Private::layOut() {
     labelFont = q->font();
     smallFont = q->font();
@@ -23,19 +45,8 @@ void HeatmapView::Private::layOut() {
     const double rowMarginWidth = sumWidth + 72 + small.horizontalAdvance(QStringLiteral("0.00")) + 16;
     const double colSumHeight = lineOf(small) + 6, titleLeft = line + heatmapGap, titleTop = line + heatmapGap;
     const bool tokens = rows() <= 2.5 * cols() && cols() <= 2.5 * rows();
-    // Every label counts, also those that thinning leaves out: zoom and the pointer bring them up, in bold.
-    QFont bold = labelFont;
-    bold.setBold(true);
-    const QFontMetricsF boldMetrics(bold, plot);
-    const auto widest = [](const QStringList& labels, const QFontMetricsF& in) {
-        double w = 0;
-        for (qsizetype i = 0; i < std::min<qsizetype>(labels.size(), 4096); ++i)
-            w = std::max(w, in.horizontalAdvance(labels[i]));
-        return w + 1;
-    };
-    const double widestRow = widest(contents().rowLabels, boldMetrics),
-                 widestCol = widest(contents().colLabels, boldMetrics);
-    const double widestFlat = widest(contents().colLabels, metrics);
+    measureLabels();
+    const double widestRow = measured.row, widestCol = measured.col, widestFlat = measured.flat;
     const double captionWidth = std::min(220.0, small.horizontalAdvance(contents().rangeCaption)) + 2 * sumWidth + 92;
     QSizeF pitch;
     showRowMargins = showColSums = false;

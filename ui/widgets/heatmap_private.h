@@ -51,6 +51,14 @@ struct HeatmapView::Private {
     QRectF legend;
     QFont labelFont, smallFont;
 
+    // Thousands of labels take longer to measure than to think about: they are the same for every head of a text.
+    struct LabelWidths {
+        QStringList rows, cols;
+        QFont font;
+        double row = 0, col = 0, flat = 0; // of the widest: in bold, in bold, as it is
+    } measured;
+    void measureLabels();
+
     const HeatmapContents& contents() const { return shown->contents; }
     int rows() const { return contents().matrix->rows(); }
     int cols() const { return contents().matrix->cols(); }

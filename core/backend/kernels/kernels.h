@@ -73,6 +73,8 @@ struct Kernels {
                     RowSums* out);
     // pooled[c] = max of pooled[c] and the values whose column j has j * cols / m == c.
     void (*poolRow)(const float* row, int m, float* pooled, int cols);
+    // lo and hi reach on to the smallest and the largest finite number of a row.
+    void (*extent)(const float* row, int m, float* lo, float* hi);
     // Multiply-adds from registers to registers, nothing else: the machine's limit. Returns how many were done.
     double (*multiplyAdds)(long rounds, float* sink);
 };

@@ -562,6 +562,22 @@ static void poolRow(const float* row, int m, float* pooled, int cols) {
     }
 }
 
+static void extent(const float* row, int m, float* lo, float* hi) {
+    constexpr float most = 3.40282347e38F;
+    Vec least = all(*lo), largest = all(*hi);
+    for (int j = 0; j < m; j += lanes) {
+        const Vec v = j + lanes <= m ? load(row + j) : loadSome(row + j, m - j);
+        VecInt counts = magnitude(v) <= most; // neither infinite nor NaN
+        if (j + lanes > m)
+            for (int l = m - j; l < lanes; ++l)
+                counts[l] = 0;
+        least = choose(counts & (v < least), v, least);
+        largest = choose(counts & (v > largest), v, largest);
+    }
+    *lo = -largestOf(-least);
+    *hi = largestOf(largest);
+}
+
 static double multiplyAdds(long rounds, float* sink) {
     constexpr int sums = 2 * mostRows; // as many as a register tile: enough to hide how long each takes
     Vec s[sums];
@@ -587,6 +603,7 @@ static double multiplyAdds(long rounds, float* sink) {
 
 extern const Kernels table;
 const Kernels table{HEADSCOPE_LEVEL_NAME, packPanel, packTransposed, linearPanel, linearColumn,
-                    attendRows,           apply,     rowSums,        poolRow,     multiplyAdds};
+                    attendRows,           apply,     rowSums,        poolRow,     extent,
+                    multiplyAdds};
 
 } // namespace headscope::HEADSCOPE_LEVEL
