@@ -211,7 +211,7 @@ void MainWindow::sizeDocks() {
     resizeDocks({m_headsDock, m_inspectorDock}, {width() * 22 / 100, width() * 27 / 100}, Qt::Horizontal);
     const int room = height() - 150; // below the rows at the top
     sizeHeads();
-    const int inspector = std::min(room * 52 / 100, 27 * fontMetrics().height()); // the arithmetic of most cells
+    const int inspector = std::min(room * 58 / 100, 27 * fontMetrics().height()); // the arithmetic of most cells
     resizeDocks({m_inspectorDock, m_editDock}, {inspector, room - inspector}, Qt::Vertical);
 }
 

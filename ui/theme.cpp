@@ -103,6 +103,7 @@ static QString styleSheetOf(const Theme& t) {
             selection-background-color: @selectedText; selection-color: @surface; }
         QLineEdit:focus { border-color: @selectedText; }
         QToolTip { background: @surface; color: @text; border: 1px solid @border; padding: 3px; }
+        QTreeView { show-decoration-selected: 1; }
         QTableView, QTreeView, QListView { background: @surface; border: none; gridline-color: @border; }
         QTreeView::item:selected, QListView::item:selected { background: @selected; color: @selectedText; }
         QHeaderView { background: @surface; border: none; }
@@ -119,8 +120,19 @@ static QString styleSheetOf(const Theme& t) {
         QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: none; }
         QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
         QTextBrowser { background: @surface; border: none; }
+        QAbstractScrollArea::corner { background: transparent; border: none; }
+        QCheckBox::indicator, QGroupBox::indicator, QAbstractItemView::indicator { width: 13px; height: 13px;
+            border: 1px solid @muted; border-radius: 3px; background: @field; }
+        QCheckBox::indicator:checked, QGroupBox::indicator:checked, QAbstractItemView::indicator:checked {
+            border-color: @selectedText; background: @selectedText; image: url(:/@check.svg); }
+        QCheckBox::indicator:focus { border-color: @selectedText; }
+        QCheckBox::indicator:disabled { border-color: @faded; }
         QTabWidget::pane { border: none; }
-        QTabBar::tab { background: transparent; color: @muted; padding: 4px 10px; border: none;
+        QTabBar { qproperty-drawBase: 0; }
+        QTabBar QToolButton { padding: 0; border-radius: 3px; }
+        QTabBar QToolButton::left-arrow { image: url(:/left.svg); }
+        QTabBar QToolButton::right-arrow { image: url(:/right.svg); }
+        QTabBar::tab { background: transparent; color: @muted; padding: 4px 8px; border: none;
             border-bottom: 2px solid transparent; }
         QTabBar::tab:selected { color: @selectedText; border-bottom: 2px solid @selectedText; }
         QTabBar::tab:focus { color: @text; }
@@ -135,6 +147,7 @@ static QString styleSheetOf(const Theme& t) {
     for (const auto& [name, colour] : colours)
         sheet.replace(QLatin1String(name), colour.name());
     sheet.replace(QLatin1String("@sentencept"), QString::number(QApplication::font().pointSizeF() * 1.15, 'f', 1));
+    sheet.replace(QLatin1String("@check"), t.dark ? QLatin1String("check-dark") : QLatin1String("check-light"));
     return sheet.replace(QLatin1String("@faded"), faded.name(QColor::HexArgb));
 }
 

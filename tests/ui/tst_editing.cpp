@@ -276,6 +276,8 @@ private slots:
         actionOf(*window, QStringLiteral("Mirror on another screen"))->trigger();
         auto* mirror = window->findChild<MirrorWindow*>();
         QVERIFY(mirror && mirror->isVisible());
+        waitUntilSettled();
+        QCOMPARE(mirror->pictures()->currentWidget(), mirror->pictures()->heatmap()); // at once, not at the next change
         View view = window->workspace().view();
         view.heads = {HeadIndex{2}};
         window->workspace().setView(view);

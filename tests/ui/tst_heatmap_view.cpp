@@ -1,4 +1,5 @@
 // The interactive heatmap: what is under the pointer is what is read out, and nothing jumps.
+#include "ui/theme.h"
 #include "ui/widgets/heatmap_view.h"
 
 #include <QAccessible>
@@ -121,7 +122,7 @@ private slots:
             int count = 0;
             for (int y = 0; y < image.height(); ++y)
                 for (int x = 0; x < image.width(); ++x)
-                    count += image.pixel(x, y) == qRgb(0xd6, 0x33, 0x6c);
+                    count += image.pixel(x, y) == theme().accent.rgb();
             return count;
         };
         QCOMPARE(accents(), 0);

@@ -5,6 +5,7 @@
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/cell_inspector.h"
 #include "ui/widgets/message_strip.h"
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/weight_delegate.h"
@@ -14,8 +15,10 @@
 #include <QImage>
 #include <QLabel>
 #include <QLayout>
+#include <QScrollBar>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTextCursor>
 #include <QTextDocument>
 
 using namespace headscope;
@@ -208,12 +211,22 @@ private slots:
         }
     }
 
-    void eightRowsOfWeightsAreSeenOnALaptop() {
-        MainWindow window(documentOfLength(6), false);
+    void theArithmeticAndSixRowsOfWeightsAreSeenOnALaptop() {
+        Document document = documentOfLength(6);
+        document.view.cell = CellRef{2, 1};
+        MainWindow window(std::move(document), false);
         showWindow(window, QSize(1366, 768), false, false);
+        auto* inspector = window.findChild<CellInspector*>();
+        QCOMPARE(inspector->verticalScrollBar()->value(), 0);
+        QTextCursor result(inspector->document());
+        for (QTextCursor next = result; !next.isNull(); // the last line of that name
+             next = inspector->document()->find(QStringLiteral("weight"), next, QTextDocument::FindCaseSensitively))
+            result = next;
+        QVERIFY(result.hasSelection());
+        QVERIFY(inspector->cursorRect(result).bottom() < inspector->viewport()->height());
         const auto* table = window.findChild<WeightTable*>();
         QVERIFY(table->rowAt(0) == 0);
-        QVERIFY2(table->viewport()->height() >= 8 * table->rowHeight(0),
+        QVERIFY2(table->viewport()->height() >= 6 * table->rowHeight(0),
                  qPrintable(QString::number(double(table->viewport()->height()) / table->rowHeight(0))));
     }
 

@@ -262,7 +262,18 @@ void CellInspector::refresh() {
             m_sheet = cellSheet(*trace, view.layer, view.heads.front(), view.stage, view.cell->row, view.cell->col,
                                 m_showAll ? mostTerms : fewTerms);
     }
+    fitTerms();
     layOut();
+}
+
+// Fewer terms in a low panel, so that the result is seen without scrolling: the steps to it are the arithmetic.
+void CellInspector::fitTerms() {
+    if (!m_sheet || m_showAll)
+        return;
+    const int rowHeight = fontMetrics().height() + 2;                           // with the table's padding
+    const int around = 6 + static_cast<int>(m_sheet->explanation.steps.size()); // headline, names, rest, sum, result
+    m_shownTerms = std::clamp(height() / rowHeight - around, 3, fewTerms);
+    m_sheet->sum = printTerms(m_sheet->explanation, m_shownTerms);
 }
 
 void CellInspector::layOut() {
@@ -282,14 +293,18 @@ QString CellInspector::headline() const {
         .arg(isolated(m_sheet->query.toHtmlEscaped()), accent, isolated(m_sheet->key.toHtmlEscaped()));
 }
 
-// One pixel of the colour that negative and positive numbers have everywhere, stretched to a bar.
+// A column of pixels in the colour that negative and positive numbers have everywhere, stretched to a bar in the middle
+// of its line.
 QVariant CellInspector::loadResource(int type, const QUrl& name) {
     if (name.scheme() != QStringLiteral("bar"))
         return QTextBrowser::loadResource(type, name);
     // Asked for at every bar of every layout, so made once.
     const auto pixel = [](float value) {
-        QImage image(1, 1, QImage::Format_RGB32);
-        image.fill(QColor(ColorScale(ColorMap::Viridis, true, {-1, 1}).color(value)));
+        constexpr int height = 16, thick = 8;
+        QImage image(1, height, QImage::Format_ARGB32_Premultiplied);
+        image.fill(Qt::transparent);
+        for (int y = (height - thick) / 2; y < (height + thick) / 2; ++y)
+            image.setPixel(0, y, ColorScale(ColorMap::Viridis, true, {-1, 1}).color(value));
         return image;
     };
     static const QImage negative = pixel(-0.7F), positive = pixel(0.7F);
@@ -300,10 +315,10 @@ QString CellInspector::bar(double share, int width) const {
     const int length = static_cast<int>(std::lround(std::fabs(share) * width));
     if (length == 0)
         return {};
-    return QStringLiteral("<img src='bar:%1' width='%2' height='%3' style='vertical-align:middle'>")
+    return QStringLiteral("<img src='bar:%1' width='%2' height='%3' style='vertical-align:bottom'>")
         .arg(share < 0 ? QStringLiteral("negative") : QStringLiteral("positive"))
         .arg(length)
-        .arg(std::max(4, fontMetrics().height() / 2));
+        .arg(std::max(4, fontMetrics().ascent()));
 }
 
 // What fits beside each other in a width: the largest type first; in a very narrow panel the factors go.
@@ -463,7 +478,9 @@ void CellInspector::changeEvent(QEvent* event) {
 
 void CellInspector::resizeEvent(QResizeEvent* event) {
     QTextBrowser::resizeEvent(event);
-    if (width() != m_laidOutWidth) // the scroll bar coming and going changes nothing: its room is always kept
+    const int shown = m_shownTerms;
+    fitTerms();
+    if (width() != m_laidOutWidth || shown != m_shownTerms) // not the scroll bar: its room is always kept
         layOut();
 }
 

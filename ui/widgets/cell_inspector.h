@@ -56,6 +56,7 @@ protected:
 private:
     void refresh();
     void layOut();
+    void fitTerms();
     QString html() const;
     QString headline() const;
     QString sumTable() const;
@@ -74,7 +75,7 @@ private:
     std::optional<CellSheet> m_sheet;
     bool m_showAll = false;
     std::vector<View> m_visited; // views to go back to, the newest last
-    int m_laidOutWidth = -1;
+    int m_laidOutWidth = -1, m_shownTerms = 0;
 };
 
 } // namespace headscope

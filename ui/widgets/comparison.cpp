@@ -64,6 +64,8 @@ std::optional<Comparison> wrongAndRight(const AttentionTrace& wrong, const Atten
     if (a->rows() != b->rows() || a->cols() != b->cols())
         return std::nullopt;
     Comparison comparison = labelled(wrong.scenario, view.stage, std::move(a), std::move(b));
+    if (view.cell && view.cell->row < comparison.a->rows() && view.cell->col < comparison.a->cols())
+        comparison.pinned = view.cell;
     QStringList names, sentences;
     for (const RuleInfo& info : ruleTable())
         if (has(wrong.scenario.rules, info.rule)) {

@@ -20,6 +20,7 @@ struct Comparison {
     bool isWeights = false;           // the common range is 0..1
     bool isSigned = false;            // diverging about 0
     QString note;                     // a sentence or two, may be empty
+    std::optional<CellRef> pinned;    // marked in every matrix
 };
 
 struct CellDifference {

@@ -142,6 +142,8 @@ void ComparisonCanvas::paintPanel(QPainter& painter, const Panel& panel, bool is
 
     QFont bold = font();
     bold.setBold(true);
+    const double wanted = room / QFontMetricsF(bold).horizontalAdvance(panel.title);
+    bold.setPointSizeF(bold.pointSizeF() * std::clamp(wanted, 0.75, 1.0)); // then it is elided
     painter.setFont(bold);
     painter.setPen(theme().text);
     const QString title = QFontMetricsF(bold).elidedText(panel.title, Qt::ElideRight, room);
@@ -154,6 +156,16 @@ void ComparisonCanvas::paintPanel(QPainter& painter, const Panel& panel, bool is
     const QSizeF cell(cells.width() / c.a->cols(), cells.height() / c.a->rows());
     style.numbers = numberFont(*panel.picture, font(), 6, cell, this);
     paintCells(painter, *panel.picture, cells, style);
+    if (c.pinned) {
+        painter.setBrush(Qt::NoBrush);
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        const double top = cells.top() + c.pinned->row * cell.height();
+        painter.setPen(QPen(theme().accent, 1, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+        painter.drawRect(QRectF(cells.left(), top, cells.width(), cell.height()));
+        painter.setPen(QPen(theme().accent, 2, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+        painter.drawRect(QRectF(cells.left() + c.pinned->col * cell.width(), top, cell.width(), cell.height()));
+        painter.setRenderHint(QPainter::Antialiasing, true);
+    }
 
     const auto labels = [&](Side side, const QStringList& texts, double pitch, double origin, double edge,
                             double extent, double from, double to) {
@@ -275,15 +287,33 @@ void ComparisonView::setComparison(std::optional<Comparison> comparison) {
         m_largest->hide();
         return;
     }
-    QStringList lines;
-    for (const CellDifference& cell : largestDifferences(*c->a, *c->b, shownDifferences))
-        lines << m_canvas->describeCell(cell.row, cell.col);
-    m_largest->setText(lines.isEmpty() ? tr("Both are equal in every cell.")
-                                       : tr("Largest differences:") + u'\n' + lines.join(u'\n'));
+    const std::vector<CellDifference> largest = largestDifferences(*c->a, *c->b, shownDifferences);
+    m_largest->setText(largest.empty() ? tr("Both are equal in every cell.") : tableOf(largest));
     m_largest->show();
-    m_canvas->setAccessibleDescription(m_largest->text());
+    QStringList lines;
+    for (const CellDifference& cell : largest)
+        lines << m_canvas->describeCell(cell.row, cell.col);
+    m_canvas->setAccessibleDescription(lines.join(u'\n'));
     m_note->setText(c->note);
     m_note->setVisible(!c->note.isEmpty());
+}
+
+QString ComparisonView::tableOf(const std::vector<CellDifference>& largest) const {
+    const Comparison& c = *m_canvas->comparison();
+    QString rows;
+    const auto row = [&rows](const QString& place, const QStringList& numbers) {
+        rows += QStringLiteral("<tr><td>%1</td>").arg(place);
+        for (const QString& cell : numbers)
+            rows += QStringLiteral("<td align='right'>&nbsp;&nbsp;&nbsp;%1</td>").arg(cell);
+        rows += QStringLiteral("</tr>");
+    };
+    row(QStringLiteral("<b>%1</b>").arg(tr("Largest differences")),
+        {c.titleA.section(u':', 0, 0).toHtmlEscaped(), c.titleB.toHtmlEscaped(), tr("difference")});
+    for (const CellDifference& cell : largest)
+        row(isolated(c.rowLabels.value(cell.row)).toHtmlEscaped() + QStringLiteral(" → ") +
+                isolated(c.colLabels.value(cell.col)).toHtmlEscaped(),
+            {number(static_cast<double>(cell.a)), number(static_cast<double>(cell.b)), number(cell.difference, true)});
+    return QStringLiteral("<table cellspacing='0' cellpadding='1'>%1</table>").arg(rows);
 }
 
 // The words stand close beneath the matrices; in a room that is wide and low (a projector's) beside them.

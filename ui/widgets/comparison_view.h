@@ -66,6 +66,7 @@ protected:
 
 private:
     void shareRoom();
+    QString tableOf(const std::vector<CellDifference>& largest) const;
 
     ComparisonCanvas* m_canvas;
     QBoxLayout* m_box;

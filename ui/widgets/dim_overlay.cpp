@@ -27,8 +27,14 @@ void DimOverlay::paintEvent(QPaintEvent*) {
     veil.setAlpha(190);
     painter.fillRect(rect(), veil);
     painter.setFont(scaledFont(1.2));
+    const int flags = Qt::AlignCenter | Qt::TextWordWrap;
+    const QRect text = painter.boundingRect(rect().adjusted(44, 0, -44, 0), flags, m_hint);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(theme().border);
+    painter.setBrush(theme().surface);
+    painter.drawRoundedRect(text.adjusted(-16, -12, 16, 12), 7, 7); // the words do not stand across the picture's own
     painter.setPen(theme().text);
-    painter.drawText(rect().adjusted(30, 0, -30, 0), Qt::AlignCenter | Qt::TextWordWrap, m_hint);
+    painter.drawText(text, flags, m_hint);
 }
 
 bool DimOverlay::eventFilter(QObject* watched, QEvent* event) {

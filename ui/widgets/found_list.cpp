@@ -265,6 +265,7 @@ void FoundList::showCurrent() {
             m_list->setCurrentItem(m_list->topLevelItem(i));
     m_showing = false;
     showFacts();
+    revealCurrent();
     const bool off = scenario.headIsOff(view.layer, view.heads.front());
     m_off->setText(off ? tr("Switch on") : tr("Switch off"));
     const QString why = whyUnchangeable(scenario);
@@ -303,6 +304,17 @@ void FoundList::showFacts() {
     m_facts->show();
 }
 
+// When the list has its height: the facts beneath it come and go.
+void FoundList::revealCurrent() {
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            if (QTreeWidgetItem* current = m_list->currentItem())
+                m_list->scrollToItem(current);
+        },
+        Qt::QueuedConnection);
+}
+
 int FoundList::heads() const {
     const SharedModel& model = m_workspace.scenario().model;
     return model ? model->config().heads : 0;
@@ -311,6 +323,7 @@ int FoundList::heads() const {
 void FoundList::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     showFacts();
+    revealCurrent();
 }
 
 void FoundList::choose() {

@@ -57,6 +57,7 @@ private:
     void refresh();
     void showCurrent();
     void showFacts();
+    void revealCurrent();
     int heads() const; // of a layer
     void choose();
 

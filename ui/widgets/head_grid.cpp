@@ -17,7 +17,7 @@
 namespace headscope {
 
 static constexpr double nameScale = 0.86;
-static constexpr int largestThumbnail = 50, smallestThumbnail = 8, groupBar = 3;
+static constexpr int smallestThumbnail = 8, groupBar = 3;
 
 HeadModel::HeadModel(Workspace& workspace, HeadSurvey& survey, QObject* parent)
     : QAbstractTableModel(parent), m_workspace(workspace), m_survey(survey) {
@@ -196,12 +196,18 @@ void HeadDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
     else
         painter->drawImage(frame, image);
     painter->setOpacity(1);
+    if (t.dark) { // dark maps would run into each other
+        painter->setPen(t.border);
+        painter->drawRect(frame.adjusted(-1, -1, 0, 0));
+    }
     if (m_nameHeight > 0) {
         painter->setFont(scaledFont(nameScale));
         painter->setPen(chosen ? t.text : t.muted);
         const QRect name(option.rect.left(), cell.bottom() + 1, option.rect.width(), m_nameHeight);
-        painter->drawText(name, Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
-                          index.data(HeadModel::NameRole).toString());
+        QStringList words = index.data(HeadModel::NameRole).toString().split(u' ');
+        for (QString& word : words) // a line each, where they do not stand beside each other
+            word = painter->fontMetrics().elidedText(word, Qt::ElideRight, name.width() - 2);
+        painter->drawText(name, Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, words.join(u' '));
     }
     painter->setRenderHint(QPainter::Antialiasing);
     if (off) {
@@ -260,7 +266,8 @@ void HeadGrid::fitCells() {
     const SharedModel& model = m_workspace.scenario().model;
     const int bar = model && model->config().kvHeads != model->config().heads ? groupBar : 0;
     const auto acrossIn = [&](int room) { return std::max(smallestThumbnail + 4, room / columns); };
-    const auto sideIn = [&](int room) { return std::min(acrossIn(room), largestThumbnail + 6); };
+    const int largest = std::max(56, window()->height() / 22);
+    const auto sideIn = [&](int room) { return std::min(acrossIn(room), largest); };
     int room = width() - besides - 2;
     const int needed = std::max(minimumSizeHint().height(), above + rows * (sideIn(room) + bar + name) + 4);
     if (needed > height()) // it will scroll

@@ -15,8 +15,12 @@ void HeatmapView::Private::drawCells(QPainter& painter) {
     }
     style.hairline = paper();
     style.hairline.setAlpha(150);
-    if (contents().numbers)
-        style.numbers = numberFont(*shown->picture, smallFont, 6, {pitchX(), pitchY()}, plot);
+    if (contents().numbers) { // larger in large cells
+        QFont font = smallFont;
+        const double lines = std::min(pitchX(), pitchY()) / lineOf(QFontMetricsF(font, plot));
+        font.setPointSizeF(font.pointSizeF() * std::clamp(lines / 4, 1.0, 1.8));
+        style.numbers = numberFont(*shown->picture, font, 6, {pitchX(), pitchY()}, plot);
+    }
     const QRectF area(origin(), QSizeF(pitchX() * cols(), pitchY() * rows()));
     paintCells(painter, *shown->picture, area, cells, style);
     painter.setPen(QPen(ink(), 1));
@@ -68,6 +72,8 @@ void HeatmapView::Private::drawAround(QPainter& painter) {
 // not exchange one half of them for the other.
 void HeatmapView::Private::drawLabels(QPainter& painter, Side side) {
     const bool left = side == Side::Left;
+    std::vector<QRectF>& drawn = left ? rowLabelPlaces : colLabelPlaces;
+    drawn.clear();
     const QStringList& all = left ? contents().rowLabels : contents().colLabels;
     const double pitch = left ? pitchY() : pitchX(), begin = left ? window.top() : window.left(),
                  count = left ? window.height() : window.width();
@@ -91,10 +97,12 @@ void HeatmapView::Private::drawLabels(QPainter& painter, Side side) {
              : placeLabels(side, plan, cells.top() - heatmapGap, start, pitch, cells.left(), cells.right(), plot);
     if (!left)
         colsTurned = plan.turned;
+    (left ? rowLabelPoints : colLabelPoints) = plan.font.pointSizeF();
     painter.setFont(plan.font);
     painter.setPen(muted());
     const double ascent = QFontMetricsF(plan.font, plot).ascent();
     for (const PlacedLabel& label : labels) {
+        drawn.push_back(label.rect);
         if (!plan.turned) {
             painter.drawText(label.rect.topLeft() + QPointF(0, ascent), plan.texts[label.index]);
             continue;
@@ -226,8 +234,9 @@ void HeatmapView::Private::drawStrongLabel(QPainter& painter, Side side, int ind
         return;
     QFont font = labelFont;
     font.setBold(true);
+    font.setPointSizeF(std::clamp(1.15 * (left ? rowLabelPoints : colLabelPoints), 6.0, font.pointSizeF()));
     const QFontMetricsF metrics(font, plot);
-    const double room = left ? rowLabelRoom : colLabelRoom;
+    const double room = left ? cells.left() - heatmapGap - 2 : cells.top() - heatmapGap - 2; // over the title too
     const bool turned = !left && colsTurned;
     const QString text = left || turned ? metrics.elidedText(all[index], Qt::ElideMiddle, room) : all[index];
     const double w = metrics.horizontalAdvance(text), h = lineOf(metrics);
@@ -237,10 +246,13 @@ void HeatmapView::Private::drawStrongLabel(QPainter& painter, Side side, int ind
                            : QRectF(cell.center().x() - w / 2, cells.top() - heatmapGap - h, w, h);
     QRectF ground = rect.adjusted(-2, 0, 2, 0); // hides the plain label, which may be longer
     if (left)
-        ground.setLeft(std::min(ground.left(), cells.left() - heatmapGap - room));
+        ground.setLeft(std::min(ground.left(), cells.left() - heatmapGap - rowLabelExtent));
     else if (turned)
-        ground.setTop(std::min(ground.top(), cells.top() - heatmapGap - room));
+        ground.setTop(std::min(ground.top(), cells.top() - heatmapGap - colLabelExtent));
     painter.fillRect(ground, paper());
+    for (const QRectF& neighbour : left ? rowLabelPlaces : colLabelPlaces) // no half of a label beside it
+        if (neighbour.intersects(ground.adjusted(1, 1, -1, -1)))
+            painter.fillRect(neighbour.adjusted(-1, 0, 1, 0), paper());
     painter.setFont(font);
     painter.setPen(color);
     painter.save();

@@ -5,10 +5,6 @@
 
 namespace headscope {
 
-static constexpr double largestCell = 96;
-
-// Labels take what they need, up to a share of the widget; margins are shown when their numbers fit; what is left is
-// for the cells, square where both axes are of similar length.
 // Every label counts, also those that thinning leaves out: zoom and the pointer bring them up, in bold.
 void HeatmapView::Private::measureLabels() {
     const QStringList &rowLabels = contents().rowLabels, &colLabels = contents().colLabels;
@@ -31,6 +27,8 @@ void HeatmapView::Private::measureLabels() {
                 widest(colLabels, metrics)};
 }
 
+// Labels take what they need, up to a share of the widget; margins are shown when their numbers fit; what is left is
+// for the cells: square where both axes are of similar length, wider than high where their numbers would not fit else.
 void HeatmapView::Private::layOut() {
     labelFont = q->font();
     smallFont = q->font();
@@ -48,6 +46,7 @@ void HeatmapView::Private::layOut() {
     measureLabels();
     const double widestRow = measured.row, widestCol = measured.col, widestFlat = measured.flat;
     const double captionWidth = std::min(220.0, small.horizontalAdvance(contents().rangeCaption)) + 2 * sumWidth + 92;
+    const double largestCell = std::max(96.0, std::min(width, height) / 9); // two words need not fill a wall
     QSizeF pitch;
     showRowMargins = showColSums = false;
     const double bars = contents().weightMargins && height >= 20 * line ? 2.0 * line : 0;
@@ -63,8 +62,10 @@ void HeatmapView::Private::layOut() {
                      bottom = (legendBeside ? 4 : line + 18) + (showColSums ? colSumHeight : 0) + bars;
         const double w = std::max(20.0, width - left - right), h = std::max(20.0, height - top - bottom);
         pitch = QSizeF(std::min(w / cols(), largestCell), std::min(h / rows(), largestCell));
-        if (tokens)
-            pitch = QSizeF(std::min(pitch.width(), pitch.height()), std::min(pitch.width(), pitch.height()));
+        if (tokens) {
+            const double side = std::min(pitch.width(), pitch.height());
+            pitch = QSizeF(std::min(pitch.width(), std::max(side, std::min(2 * side, 2.4 * line))), side);
+        }
         if (round == 2) {
             const double spare = w - cols() * pitch.width();
             legendBeside = tokens && rows() * largestCell > h && spare / 2 > captionWidth + 2 * rows();
@@ -74,10 +75,10 @@ void HeatmapView::Private::layOut() {
         if (round == 3 && pitch.height() < 0.9 * line) // labels shrink; only a long one under the pointer is elided
             rowLabelRoom = 0.75 * std::min(widestRow, 0.26 * width);
         const bool margins = contents().weightMargins;
-        if (round < 5) {
+        const bool sumsFit = margins && pitch.width() >= small.horizontalAdvance(QStringLiteral("0.00")) + 4;
+        showColSums = sumsFit && (round < 5 || showColSums);
+        if (round < 5)
             showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;
-            showColSums = margins && pitch.width() >= small.horizontalAdvance(QStringLiteral("0.00")) + 4;
-        }
     }
     cells = QRectF(left, top, std::max(1.0, std::floor(pitch.width() * cols())),
                    std::max(1.0, std::floor(pitch.height() * rows())));
@@ -88,6 +89,8 @@ void HeatmapView::Private::layOut() {
         legend.setRight(std::max(legend.left() + 60,
                                  cells.left() - std::max(left, small.horizontalAdvance(tr("column sum")) + 16) - 8));
     barsHeight = bars;
+    if (!legendBeside) // close beneath, where the cells leave much room
+        legend.moveTop(std::min(legend.top(), cells.bottom() + bars + (showColSums ? colSumHeight : 0) + 1.5 * line));
     const QRect rect = cells.toRect();
     plot->axisRect()->setMargins(
         QMargins(rect.left(), rect.top(), plot->width() - rect.right() - 1, plot->height() - rect.bottom() - 1));

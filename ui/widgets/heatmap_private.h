@@ -6,6 +6,7 @@
 
 #include "ui/latest_wins.h"
 #include "ui/render/axis_labels.h"
+#include "ui/theme.h"
 
 #include <qcustomplot.h>
 
@@ -46,8 +47,10 @@ struct HeatmapView::Private {
     double rowLabelRoom = 0, colLabelRoom = 0;
     bool showRowMargins = false, showColSums = false;
     double barsHeight = 0; // of the strip under the cells that shows the pinned row as bars; 0: no room
-    double rowLabelExtent = 0, colLabelExtent = 0; // as last drawn: the titles stand beside them
-    bool colsTurned = false;                       // column labels, as last drawn
+    double rowLabelExtent = 0, colLabelExtent = 0;      // as last drawn: the titles stand beside them
+    bool colsTurned = false;                            // column labels, as last drawn
+    std::vector<QRectF> rowLabelPlaces, colLabelPlaces; // of those that are drawn
+    double rowLabelPoints = 0, colLabelPoints = 0;      // their size
     QRectF legend;
     QFont labelFont, smallFont;
 
@@ -69,12 +72,8 @@ struct HeatmapView::Private {
     QColor ink() const { return q->palette().color(QPalette::WindowText); }
     QColor paper() const { return q->palette().color(QPalette::Base); }
     bool dark() const { return paper().lightness() < 128; }
-    QColor muted() const {
-        const QColor a = ink(), b = paper();
-        return QColor((a.red() * 62 + b.red() * 38) / 100, (a.green() * 62 + b.green() * 38) / 100,
-                      (a.blue() * 62 + b.blue() * 38) / 100);
-    }
-    QColor accent() const { return dark() ? QColor(0xff, 0x6b, 0x9a) : QColor(0xd6, 0x33, 0x6c); }
+    QColor muted() const { return theme().muted; }
+    QColor accent() const { return theme().accent; }
     bool valid(std::optional<CellRef> c) const {
         return c && c->row >= 0 && c->col >= 0 && c->row < rows() && c->col < cols();
     }

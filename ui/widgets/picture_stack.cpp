@@ -27,6 +27,7 @@ PictureStack::PictureStack(Workspace& workspace, QWidget* parent) : QStackedWidg
         addWidget(page);
     connect(&workspace, &Workspace::traceChanged, this, &PictureStack::refresh);
     connect(&workspace, &Workspace::viewChanged, this, &PictureStack::refresh);
+    refresh(); // a second window comes when there is a result
 }
 
 // Before the first result: blank for a moment, then that something is computed, or why there is nothing.

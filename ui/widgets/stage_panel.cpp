@@ -90,7 +90,8 @@ void StagePanel::resizeEvent(QResizeEvent* event) {
     const int line = fontMetrics().height();
     const bool narrow = width() < m_buttons->sizeHint().width() + 11 * line;
     m_header->setDirection(narrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
-    m_what->setVisible(height() >= (narrow ? 25 : 20) * line);
+    const int lines = (narrow ? 25 : 20) + (theme().projector ? 8 : 0); // there the picture is what a class looks at
+    m_what->setVisible(height() >= lines * line);
 }
 
 HeatmapPanel* StagePanel::heatmap() {
@@ -119,6 +120,8 @@ void StagePanel::refreshText() {
     if (const CapturedAttention* captured = scenario.model->captured())
         what += QStringLiteral(" ") + tr("%1 holds %2; the other stages are not in it.")
                                           .arg(fromUtf8(captured->file), fromUtf8(captured->stageList()));
+    if (stageInfo(view.stage).scope != StageScope::AllHeads && scenario.headIsOff(view.layer, view.heads.front()))
+        what = tr("%1 is switched off: it hands on zeros. ").arg(headName(view.layer, view.heads.front())) + what;
     for (const RuleInfo& rule : ruleTable())
         if (has(scenario.rules, rule.rule))
             what = tr("Wrong on purpose (%1). ").arg(fromUtf8(rule.title)) + what;

@@ -158,6 +158,7 @@ TokenChips::TokenChips(Workspace& workspace, QWidget* parent) : QWidget(parent),
     m_strip->setAutoFillBackground(false);
     row->addWidget(m_scroll, 1);
     createChoices(row);
+    connect(m_scroll->horizontalScrollBar(), &QScrollBar::rangeChanged, this, &TokenChips::fitHeight);
     connect(m_strip, &ChipStrip::queryPinned, this, &TokenChips::pinRow);
     connect(m_strip, &ChipStrip::keyPinned, this, &TokenChips::pinCol);
     connect(&workspace, &Workspace::traceChanged, this, &TokenChips::refresh);
@@ -294,7 +295,7 @@ void TokenChips::resizeEvent(QResizeEvent* event) {
 
 // As high as the chips, and the scroll bar where there is one.
 void TokenChips::fitHeight() {
-    const bool overflow = m_strip->width() > m_scroll->width();
+    const bool overflow = m_scroll->horizontalScrollBar()->maximum() > 0;
     m_scroll->setFixedHeight(m_strip->height() + (overflow ? m_scroll->horizontalScrollBar()->sizeHint().height() : 0));
 }
 
