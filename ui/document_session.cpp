@@ -2,6 +2,7 @@
 
 #include "ui/autosave.h"
 #include "ui/examples.h"
+#include "ui/number_export.h"
 #include "ui/stage_text.h"
 #include "ui/workspace.h"
 
@@ -97,6 +98,8 @@ OpenHooks DocumentSession::hooks(const std::stop_token& stop) {
 void DocumentSession::tellTask() {
     if (m_saving.busy())
         emit taskChanged(m_savingTask);
+    else if (m_exporting.busy())
+        emit taskChanged(m_exportingTask);
     else
         emit taskChanged(m_opening.busy() || m_switching.busy() ? m_openingTask : QString());
 }
@@ -231,6 +234,37 @@ bool DocumentSession::finishSaving() {
     dialog.show();
     loop.exec();
     return m_savedLast;
+}
+
+void DocumentSession::exportNumbers() {
+    const SharedTrace trace = m_workspace.trace();
+    if (!trace)
+        return emit problem(tr("There are no numbers yet; wait for the first result."));
+    const QString numpy = tr("Every stage of every head, for numpy (*.npz)"),
+                  json = tr("Every stage of every head (*.json)"), csv = tr("The shown matrix (*.csv)");
+    QString chosen;
+    QString path = QFileDialog::getSaveFileName(m_window, tr("Export the numbers"), folder(),
+                                                QStringList{numpy, json, csv}.join(QStringLiteral(";;")), &chosen);
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += chosen == csv ? QLatin1String(".csv") : chosen == json ? QLatin1String(".json") : QLatin1String(".npz");
+    const View view = clampedView(m_workspace.view(), trace->scenario);
+    m_exportingTask = tr("Writing %1").arg(QFileInfo(path).fileName());
+    m_exporting.submit(
+        [trace, view, path](const std::stop_token&) {
+            writeNumbers(*trace, view, toUtf8(path));
+            return path;
+        },
+        [this](const Outcome<QString>& outcome) {
+            if (const auto* failure = std::get_if<Failure>(&outcome))
+                emit problem(failure->sentence);
+            else if (const auto* written = std::get_if<QString>(&outcome))
+                emit done(tr("Written: %1").arg(*written));
+            tellTask();
+        },
+        true);
+    tellTask();
 }
 
 bool DocumentSession::mayDiscard() {

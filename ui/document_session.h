@@ -45,7 +45,8 @@ public:
     bool save();
     bool saveAs();
     bool saveTo(const QString& path);
-    bool mayDiscard(); // true when nothing is unsaved, or the user says so; waits for what is being saved
+    void exportNumbers(); // asks for a file; writes in the background
+    bool mayDiscard();    // true when nothing is unsaved, or the user says so; waits for what is being saved
     void useModel(const ModelSource& source);
     void useModel(const ModelSource& source, const QString& text); // on another text
     void stopTask();                        // what is being opened or saved is given up; everything stays as it is
@@ -60,6 +61,7 @@ public:
 signals:
     void stateChanged();
     void problem(const QString& sentence);
+    void done(const QString& sentence);    // something that leaves no trace in the window
     void taskChanged(const QString& task); // "Opening model.gguf"; empty: done
     void taskProgressed(double fraction);
     void savingEnded();
@@ -83,11 +85,12 @@ private:
     QString m_path;
     QStringList m_recent;
     bool m_remembers = true;
-    QString m_openingTask, m_savingTask; // what is said of them
-    bool m_savedLast = true;             // the last saving has worked
+    QString m_openingTask, m_savingTask, m_exportingTask; // what is said of them
+    bool m_savedLast = true;                              // the last saving has worked
     LatestWins<Document> m_opening;
     LatestWins<Scenario> m_switching;
-    LatestWins<QString> m_saving; // the path
+    LatestWins<QString> m_saving;    // the path
+    LatestWins<QString> m_exporting; // the path
 };
 
 } // namespace headscope

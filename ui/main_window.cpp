@@ -29,6 +29,7 @@
 #include <QEventLoop>
 #include <QIcon>
 #include <QMimeData>
+#include <QScreen>
 #include <QSettings>
 #include <QTabWidget>
 #include <QTimer>
@@ -79,6 +80,8 @@ void MainWindow::connectWorkspace() {
     connect(m_workspace, &Workspace::traceChanged, m_messages, [this] { m_messages->say({}); });
     connect(m_workspace, &Workspace::scenarioChanged, this, &MainWindow::showTitle);
     connect(m_session, &DocumentSession::problem, m_messages, &MessageStrip::say);
+    connect(m_session, &DocumentSession::done, m_status,
+            [this](const QString& sentence) { m_status->showMessage(sentence, 6000); });
     connect(m_session, &DocumentSession::taskChanged, m_status, &StatusLine::setTask);
     connect(m_session, &DocumentSession::taskProgressed, m_status, &StatusLine::setTaskProgress);
     connect(m_status, &StatusLine::taskCancelled, m_session, &DocumentSession::stopTask);
@@ -260,6 +263,10 @@ int runWindow(const QString& file, const QString& backend) {
         window.workspace().setBackend(backend);
     if (!file.isEmpty())
         openBeforeShown(window, file);
+    if (!QSettings().contains(QStringLiteral("geometry"))) { // with its frame on the screen
+        constexpr QSize frame(4, 40);
+        window.resize(window.size().boundedTo(window.screen()->availableSize() - frame));
+    }
     window.show();
     QTimer::singleShot(0, &window, [&window] { window.session().offerRecovery(Autosave::defaultFolder()); });
     return QApplication::exec();

@@ -48,6 +48,7 @@ protected:
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:
@@ -65,6 +66,7 @@ private:
     void addFigureActions(QMenu* menu);
     void addWindowActions(QMenu* menu);
     void addPaceActions(QMenu* speed);
+    void addZoomActions(QMenu* menu);
     void addSiteActions(QMenu* sites);
     void needsModel(QAction* action);
     void connectWorkspace();
@@ -76,7 +78,9 @@ private:
     void stackDocks();
     void setMargins();
     void sizeDocks();
+    int neededForHeads() const;
     void sizeHeads();
+    void capHeads();
     void showExport();
     void showMirror();
     void showWeight(const TensorId& id, int row, int col); // in the table that it belongs to

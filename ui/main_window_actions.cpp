@@ -87,6 +87,9 @@ void MainWindow::createFileMenu() {
     menu->addSeparator();
     add(menu, tr("&Export the figure…"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("PNG, SVG or PDF, with a preview"),
         [this] { showExport(); });
+    add(menu, tr("Export the &numbers…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
+        tr("Every stage for numpy or as JSON, or the shown matrix for a spreadsheet"),
+        [this] { m_session->exportNumbers(); });
     add(menu, tr("&Print…"), QKeySequence::Print, tr("The figure on paper"),
         [this] { printFigure(*m_workspace, this); });
     menu->addSeparator();
@@ -219,10 +222,11 @@ void MainWindow::createViewMenu() {
     for (QMenu* choices : m_found->menus())
         menu->addMenu(choices);
     addSiteActions(menu->addMenu(tr("&Where it attends")));
-    add(menu, tr("Next head"), QKeySequence(Qt::CTRL | Qt::Key_Right), QString(), [this] { goToHead(0, 1); });
-    add(menu, tr("Previous head"), QKeySequence(Qt::CTRL | Qt::Key_Left), QString(), [this] { goToHead(0, -1); });
-    add(menu, tr("Next layer"), QKeySequence(Qt::CTRL | Qt::Key_Down), QString(), [this] { goToHead(1, 0); });
-    add(menu, tr("Previous layer"), QKeySequence(Qt::CTRL | Qt::Key_Up), QString(), [this] { goToHead(-1, 0); });
+    QMenu* go = menu->addMenu(tr("&Go to"));
+    add(go, tr("Next head"), QKeySequence(Qt::CTRL | Qt::Key_Right), QString(), [this] { goToHead(0, 1); });
+    add(go, tr("Previous head"), QKeySequence(Qt::CTRL | Qt::Key_Left), QString(), [this] { goToHead(0, -1); });
+    add(go, tr("Next layer"), QKeySequence(Qt::CTRL | Qt::Key_Down), QString(), [this] { goToHead(1, 0); });
+    add(go, tr("Previous layer"), QKeySequence(Qt::CTRL | Qt::Key_Up), QString(), [this] { goToHead(-1, 0); });
     menu->addSeparator();
     addWindowActions(menu);
 }
@@ -237,12 +241,16 @@ void MainWindow::addFigureActions(QMenu* menu) {
                                                     {FigureKind::Grid, tr("All hea&ds")}};
     for (const auto& [kind, text] : kinds) {
         QAction* action = add(menu, text, QKeySequence(Qt::CTRL | Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)),
-                              QString(), [this, kind = kind] { m_workspace->showFigure(kind); });
+                              QString(), [this, kind = kind] {
+                                  m_workspace->showFigure(kind);
+                                  m_stage->focusPicture();
+                              });
         if (kind == FigureKind::Walk || kind == FigureKind::Stages)
             needsModel(action);
     }
     add(menu, tr("&Numbers in cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_V), tr("Where they fit"),
         [this] { changeView([](View& view) { view.values = !view.values; }); });
+    addZoomActions(menu->addMenu(tr("&Zoom")));
     for (QMenu* choices : m_stage->controls()->pictureMenus())
         menu->addMenu(choices);
     QMenu* special = menu->addMenu(tr("Spe&cial tokens"));
@@ -252,6 +260,15 @@ void MainWindow::addFigureActions(QMenu* menu) {
     add(menu, tr("Merge pieces into &words"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W),
         tr("Weights: the sum over the keys of a word, the mean over its queries"),
         [this] { changeView([](View& view) { view.words = !view.words; }); });
+}
+
+// Of the heatmap, which takes + - and 0 itself where it has the keyboard.
+void MainWindow::addZoomActions(QMenu* menu) {
+    HeatmapView* view = m_stage->heatmap()->view();
+    add(menu, tr("Zoom &in"), QKeySequence::ZoomIn, tr("Or the wheel over the heatmap"), [view] { view->zoomIn(); });
+    add(menu, tr("Zoom &out"), QKeySequence::ZoomOut, QString(), [view] { view->zoomOut(); });
+    add(menu, tr("&Everything"), QKeySequence(Qt::CTRL | Qt::Key_0), tr("Or a double click"),
+        [view] { view->resetZoom(); });
 }
 
 // The three places of an encoder-decoder; for other models there is nothing to choose.
@@ -282,10 +299,11 @@ void MainWindow::addWindowActions(QMenu* menu) {
         tr("The picture alone, in a window of its own"), [this] { showMirror(); });
     menu->addSeparator();
     int dockNumber = 2;
+    QMenu* panels = menu->addMenu(tr("P&anels"));
     for (QDockWidget* dock : docks()) {
         QAction* action = dock->toggleViewAction();
         action->setShortcut(QKeySequence(Qt::SHIFT | static_cast<Qt::Key>(Qt::Key_F1 + dockNumber++)));
-        menu->addAction(action);
+        panels->addAction(action);
     }
     add(menu, tr("&Reset the layout"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R), tr("As on the first day"),
         [this] { arrangeDocks(); });

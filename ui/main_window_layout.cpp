@@ -110,6 +110,7 @@ void MainWindow::createDocks() {
         [this] {
             if (!m_restored)
                 sizeHeads();
+            capHeads();
         },
         Qt::QueuedConnection);
     m_found = new FoundList(*m_workspace, *m_survey);
@@ -117,6 +118,8 @@ void MainWindow::createDocks() {
     m_foundDock = cardDock(this, QStringLiteral("found"), tr("Found"), tr("Found in this sentence"), m_found, true);
     auto* inspector = new CellInspector(*m_workspace);
     connect(inspector, &CellInspector::weightWanted, this, &MainWindow::showWeight);
+    m_headsDock->installEventFilter(this);
+    connect(m_foundDock, &QDockWidget::visibilityChanged, this, &MainWindow::capHeads, Qt::QueuedConnection);
     m_inspectorDock = cardDock(this, QStringLiteral("inspector"), tr("Arithmetic"), tr("Arithmetic of the pinned cell"),
                                inspector, false);
     auto* tabs = new QTabWidget;
@@ -215,15 +218,36 @@ void MainWindow::sizeDocks() {
     resizeDocks({m_inspectorDock, m_editDock}, {inspector, room - inspector}, Qt::Vertical);
 }
 
+// Height of the heads' panel when every head is seen.
+int MainWindow::neededForHeads() const {
+    const int grid = std::clamp(m_heads->sizeHint().height(), m_heads->minimumHeight(), m_heads->maximumHeight());
+    return m_headsDock->titleBarWidget()->sizeHint().height() + m_headsDock->widget()->sizeHint().height() - grid +
+           m_heads->maximumHeight();
+}
+
 // The heads take what they need, up to two thirds; what was found has the rest.
 void MainWindow::sizeHeads() {
     if (m_narrow)
         return;
-    const int room = height() - 150;
-    const int around = m_headsDock->titleBarWidget()->sizeHint().height() + m_headsDock->widget()->sizeHint().height() -
-                       std::min(m_heads->sizeHint().height(), m_heads->maximumHeight());
-    const int heads = std::min(around + m_heads->maximumHeight(), room * 2 / 3);
+    const int room = height() - 150, heads = std::min(neededForHeads(), room * 2 / 3);
     resizeDocks({m_headsDock, m_foundDock}, {heads, room - heads}, Qt::Vertical);
+}
+
+bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_headsDock && event->type() == QEvent::Resize)
+        QMetaObject::invokeMethod(this, &MainWindow::capHeads, Qt::QueuedConnection);
+    return QMainWindow::eventFilter(watched, event);
+}
+
+// Whatever has come and gone beneath (a message, another panel): above the list of findings they never keep more than
+// they need.
+void MainWindow::capHeads() {
+    const auto isAtLeft = [this](QDockWidget* dock) {
+        return dock->isVisible() && !dock->isFloating() && dockWidgetArea(dock) == Qt::LeftDockWidgetArea;
+    };
+    if (!m_narrow && isAtLeft(m_headsDock) && isAtLeft(m_foundDock) && tabifiedDockWidgets(m_headsDock).isEmpty() &&
+        m_headsDock->height() > neededForHeads() + 8)
+        sizeHeads();
 }
 
 } // namespace headscope

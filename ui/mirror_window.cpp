@@ -53,7 +53,7 @@ void MirrorWindow::showOnOtherScreen() {
 }
 
 void MirrorWindow::keyPressEvent(QKeyEvent* event) {
-    if (event->key() == Qt::Key_F11)
+    if (event->key() == Qt::Key_F11 && event->modifiers() == Qt::NoModifier)
         setWindowState(windowState() ^ Qt::WindowFullScreen);
     else if (event->key() == Qt::Key_Escape && isFullScreen())
         showNormal();

@@ -18,6 +18,8 @@ QString richFormula(const QString& formula);
 // The stage's formula with this model's numbers in it, as rich text: "S / √32".
 // X is said to be what this model makes it of.
 QString stageFormula(const Scenario& scenario, LayerIndex layer, Stage stage);
+// What a stage is, in two sentences: rich text.
+QString stageWords(Stage stage);
 // The name of a stage on a button: "Q", "A", "‖a v W_O‖".
 QString stageShortName(Stage stage);
 // "(8 × 64) (64 × 8) → 8 × 8": what is multiplied in this model. Plain text, empty where nothing is multiplied.

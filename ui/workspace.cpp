@@ -111,11 +111,25 @@ void Workspace::keepHead() {
     m_headIsOpen = false;
 }
 
+void Workspace::showStage(Stage stage) {
+    if (stage == m_view.stage || !m_scenario.model)
+        return;
+    const ModelConfig& config = m_scenario.model->config();
+    m_place.take(m_view, config);
+    View view = m_view;
+    view.stage = stage;
+    if (view.cell)
+        view.cell = m_place.cellIn(stage, view.heads.front(), config);
+    const bool ours = m_pinIsOurs; // it is the same pin
+    setView(std::move(view));
+    m_pinIsOurs = ours;
+}
+
 void Workspace::showFigure(FigureKind figure) {
+    if (figure == FigureKind::Links)
+        showStage(Stage::Weights);
     View view = m_view;
     view.figure = figure;
-    if (figure == FigureKind::Links)
-        view.stage = Stage::Weights;
     setView(std::move(view));
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/attention/trace.h"
 #include "core/attention/view.h"
+#include "ui/pinned_place.h"
 #include "ui/trace_runner.h"
 
 #include <QObject>
@@ -38,6 +39,7 @@ public:
     // Looks at an encoder-decoder from another of its sites; nothing is computed for it, and there is no undo.
     void setSite(Site site);
     void setView(View view);            // clamps to what the model has; no undo
+    void showStage(Stage stage);        // the pinned cell keeps its meaning: its query, its key, its dimension
     void showFigure(FigureKind figure); // links are those of the weights: nothing else has a width
     // A head that has something to say about this text: taken when nobody chose one since the model was opened.
     void offerHead(LayerIndex layer, HeadIndex head, std::optional<CellRef> cell);
@@ -76,6 +78,7 @@ private:
 
     Scenario m_scenario;
     View m_view;
+    PinnedPlace m_place;
     bool m_pinStrongest = false; // the next result brings the cell to pin
     bool m_headIsOpen = false;   // nobody chose the head yet
     bool m_pinIsOurs = false;    // nobody chose the pinned cell: another text brings another one

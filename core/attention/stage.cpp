@@ -27,10 +27,10 @@ constexpr std::array<StageInfo, stageCount> table{{
      "are "
      "applied here."},
     {Stage::K, 3, "Split", "k", "K_h", "columns of head h of Y W_K + b_K", KvHead, KeyTokens, Dimensions, true,
-     "The band of this head is cut out: what each token offers to be found by. With grouped heads several queries "
-     "share it."},
+     "The band of this head is cut out: what each token offers to be found by. With grouped heads several query "
+     "heads share it."},
     {Stage::V, 3, "Split", "v", "V_h", "columns of head h of Y W_V + b_V", KvHead, KeyTokens, Dimensions, true,
-     "The band of this head is cut out: what each token hands on. With grouped heads several queries share it."},
+     "The band of this head is cut out: what each token hands on. With grouped heads several query heads share it."},
     {Stage::Scores, 4, "Scores", "scores", "Q_h K_h^T", "S = Q_h K_h^T", QueryHead, QueryTokens, KeyTokens, true,
      "Every query row meets every key row in a dot product. A large score means that both point the same way."},
     {Stage::Scaled, 5, "Scale", "scaled", "S / sqrt(d_k)", "S / sqrt(d_k)", QueryHead, QueryTokens, KeyTokens, true,

@@ -1,11 +1,14 @@
 // The window as a person uses it: typing, choosing, editing, undoing, saving. Every test states a law.
 #include "core/attention/head_stages.h"
+#include "core/model/tensor_file.h"
+#include "core/tensor/errors.h"
 #include "ui/copying.h"
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/model_dialog.h"
 #include "ui/document_session.h"
 #include "ui/latest_wins.h"
 #include "ui/main_window.h"
+#include "ui/number_export.h"
 #include "ui/render_command.h"
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
@@ -21,6 +24,7 @@
 #include <QDialogButtonBox>
 #include <QFile>
 #include <QImage>
+#include <QKeyEvent>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTemporaryDir>
@@ -181,6 +185,76 @@ private slots:
         QVERIFY(!window->workspace().edit(QStringLiteral("Mask"), next));
         QVERIFY(window->messages().sentence().contains(QStringLiteral("40")));
         QCOMPARE(window->workspace().undoStack()->count(), 0);
+    }
+
+    void everySentenceIsAStepAndCtrlZIsTheWindows() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        QLineEdit* text = sentenceOf(*window);
+        QUndoStack* steps = window->workspace().undoStack();
+        window->activateWindow();
+        const auto write = [text](const QString& sentence) {
+            text->setFocus();
+            text->selectAll();
+            QTest::keyClicks(text, sentence);
+            QTest::keyClick(text, Qt::Key_Return);
+        };
+        write(QStringLiteral("the first sentence"));
+        write(QStringLiteral("the second sentence"));
+        QCOMPARE(steps->count(), 2);
+        QKeyEvent undo(QEvent::ShortcutOverride, Qt::Key_Z, Qt::ControlModifier);
+        undo.ignore();
+        QApplication::sendEvent(text, &undo);
+        QVERIFY(!undo.isAccepted()); // the field leaves it to the window
+        steps->undo();
+        QCOMPARE(text->text(), QStringLiteral("the first sentence"));
+        steps->undo();
+        QCOMPARE(text->text(), QStringLiteral("one two"));
+        steps->redo();
+        QCOMPARE(text->text(), QStringLiteral("the first sentence"));
+    }
+
+    void thePinKeepsItsMeaningFromStageToStage() {
+        ScenarioRequest request;
+        request.source.name = "toy"; // 8 heads of 8 dimensions
+        request.text = "one two three four five";
+        const auto window = shownWindow({makeScenario(std::move(request)), View()});
+        Workspace& workspace = window->workspace();
+        View view = workspace.view();
+        view.heads = {HeadIndex{3}};
+        view.stage = Stage::Weights;
+        view.cell = CellRef{1, 4};
+        workspace.setView(view);
+        workspace.showStage(Stage::K); // the row of the key
+        QCOMPARE(workspace.view().cell->row, 4);
+        view = workspace.view();
+        view.stage = Stage::HeadOutput;
+        view.cell = CellRef{1, 6};
+        workspace.setView(view);
+        workspace.showStage(Stage::Concat); // the same dimension of the same head
+        QCOMPARE(*workspace.view().cell, (CellRef{1, 3 * 8 + 6}));
+        workspace.showStage(Stage::Output);
+        workspace.showStage(Stage::Weights);
+        QCOMPARE(*workspace.view().cell, (CellRef{1, 4}));
+        workspace.showStage(Stage::Q);
+        QCOMPARE(*workspace.view().cell, (CellRef{1, 6}));
+    }
+
+    void numbersAreExportedAsTheCommandLineWritesThem() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three")));
+        const SharedTrace trace = window->workspace().trace();
+        QTemporaryDir folder;
+        const std::string path = toUtf8(folder.filePath(QStringLiteral("n.npz")));
+        writeNumbers(*trace, window->workspace().view(), path);
+        const auto file = openTensorFile(path);
+        const SharedMatrix weights = stageMatrix(*trace, LayerIndex{0}, HeadIndex{0}, Stage::Weights);
+        const Floats all = file->read(*file->find("layers.0.self.weights"));
+        QVERIFY(std::ranges::equal(weights->values(), std::span(all).first(weights->size())));
+        const std::string table = toUtf8(folder.filePath(QStringLiteral("n.csv")));
+        writeNumbers(*trace, window->workspace().view(), table);
+        QFile csv(fromUtf8(table));
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        QCOMPARE(csv.readLine().trimmed(), QByteArray(",one,two,three"));
+        QVERIFY_EXCEPTION_THROWN(writeNumbers(*trace, window->workspace().view(), table + "x"), InputError);
     }
 
     void undoBackToTheStartGivesTheSameBits() {

@@ -35,9 +35,19 @@ void showShortcuts(QWidget* window, const QList<QAction*>& actions) {
         if (!action->shortcut().isEmpty())
             new QTreeWidgetItem(list,
                                 {action->text().remove(u'&'), action->shortcut().toString(QKeySequence::NativeText)});
-    new QTreeWidgetItem(
-        list, {QObject::tr("Among the heads: another head, several heads"), QObject::tr("arrows, Shift+arrows")});
-    new QTreeWidgetItem(list, {QObject::tr("Among the heads: switch off or on"), QStringLiteral("X")});
+    const std::pair<QString, QString> places[] = {
+        {QObject::tr("Heads: another head, several heads"), QObject::tr("arrows, Shift+arrows")},
+        {QObject::tr("Heads: switch off or on"), QStringLiteral("X")},
+        {QObject::tr("Heatmap: go from cell to cell, to the ends"), QObject::tr("arrows, Home, End")},
+        {QObject::tr("Heatmap: pin the cell, let it go"), QObject::tr("Return or Space, Esc")},
+        {QObject::tr("Heatmap: zoom in, out, everything"), QStringLiteral("+  −  0")},
+        {QObject::tr("Heatmap: zoom at the pointer, move, everything"), QObject::tr("wheel, drag, double click")},
+        {QObject::tr("Walk: the marked row, column and cell"), QObject::tr("arrows")},
+        {QObject::tr("Stages: the next, the one before"), QObject::tr("right, left")},
+        {QObject::tr("Weights: turn a cell like a dial"), QObject::tr("drag up or down")},
+        {QObject::tr("Weights: copy, paste, revert cells"), QObject::tr("Ctrl+C, Ctrl+V, Del")}};
+    for (const auto& [what, key] : places)
+        new QTreeWidgetItem(list, {what, key});
     list->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
     column->addWidget(list);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);

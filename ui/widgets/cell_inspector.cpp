@@ -180,6 +180,7 @@ CellInspector::CellInspector(Workspace& workspace, QWidget* parent) : QTextBrows
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // layOut leaves out what does not fit
     viewport()->setAutoFillBackground(false);
     document()->setDocumentMargin(0);
+    setCursorWidth(0);                      // nothing is typed here
     setWordWrapMode(QTextOption::WordWrap); // never inside a number
     connect(this, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
         const QString path = link.path();
@@ -270,8 +271,8 @@ void CellInspector::refresh() {
 void CellInspector::fitTerms() {
     if (!m_sheet || m_showAll)
         return;
-    const int rowHeight = fontMetrics().height() + 2;                           // with the table's padding
-    const int around = 6 + static_cast<int>(m_sheet->explanation.steps.size()); // headline, names, rest, sum, result
+    const int rowHeight = fontMetrics().lineSpacing() + 3;                      // with the table's padding
+    const int around = 7 + static_cast<int>(m_sheet->explanation.steps.size()); // headline, names, rest, sum, result
     m_shownTerms = std::clamp(height() / rowHeight - around, 3, fewTerms);
     m_sheet->sum = printTerms(m_sheet->explanation, m_shownTerms);
 }

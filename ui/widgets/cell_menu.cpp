@@ -122,7 +122,8 @@ void fillCellMenu(QMenu& menu, Workspace& workspace, CellRef cell, QWidget* wind
     const SharedTrace& trace = workspace.trace();
     if (trace && isTokenByToken(workspace.view().stage) && trace->scenario == workspace.scenario() &&
         whyUnchangeable(workspace.scenario()).isEmpty()) {
-        menu.addSection(linkName(workspace.scenario(), cell));
+        menu.addAction(linkName(workspace.scenario(), cell))->setEnabled(false);
+        menu.addSeparator();
         menu.addAction(tr("Set score…"), window, [&workspace, cell, window] { askScore(workspace, cell, window); });
         const bool open = trace->mask.isOpen(cell.row, cell.col);
         menu.addAction(open ? tr("Close this cell in the mask") : tr("Open this cell in the mask"), window,

@@ -10,6 +10,7 @@
 #include <QHelpEvent>
 #include <QLabel>
 #include <QLocale>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QScrollArea>
 #include <QToolTip>
@@ -234,22 +235,33 @@ bool ComparisonCanvas::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip || !m_comparison)
         return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
-    for (const Panel& panel : m_panels)
-        if (panel.cells.contains(help->pos())) {
-            const QPointF at = help->pos() - panel.cells.topLeft();
-            const int row = static_cast<int>(at.y() / panel.cells.height() * m_comparison->a->rows());
-            const int col = static_cast<int>(at.x() / panel.cells.width() * m_comparison->a->cols());
-            QToolTip::showText(help->globalPos(), describeCell(std::min(row, m_comparison->a->rows() - 1),
-                                                               std::min(col, m_comparison->a->cols() - 1)));
-            return true;
-        }
-    QToolTip::hideText();
+    if (const auto cell = cellAt(help->pos()))
+        QToolTip::showText(help->globalPos(), describeCell(cell->row, cell->col));
+    else
+        QToolTip::hideText();
     return true;
+}
+
+std::optional<CellRef> ComparisonCanvas::cellAt(QPointF position) const {
+    for (const Panel& panel : m_panels)
+        if (panel.cells.contains(position)) {
+            const int rows = m_comparison->a->rows(), cols = m_comparison->a->cols();
+            const QPointF at = position - panel.cells.topLeft();
+            return CellRef{std::min(static_cast<int>(at.y() / panel.cells.height() * rows), rows - 1),
+                           std::min(static_cast<int>(at.x() / panel.cells.width() * cols), cols - 1)};
+        }
+    return std::nullopt;
+}
+
+void ComparisonCanvas::mousePressEvent(QMouseEvent* event) {
+    const auto cell = event->button() == Qt::LeftButton ? cellAt(event->position()) : std::nullopt;
+    cell ? emit cellPinned(*cell) : QWidget::mousePressEvent(event);
 }
 
 ComparisonView::ComparisonView(QWidget* parent)
     : QWidget(parent), m_canvas(new ComparisonCanvas(this)), m_note(new QLabel(this)), m_largest(new QLabel(this)) {
     setObjectName(QStringLiteral("comparisonView"));
+    connect(m_canvas, &ComparisonCanvas::cellPinned, this, &ComparisonView::cellPinned);
     m_box = new QVBoxLayout(this);
     m_box->setContentsMargins(0, 0, 0, 0);
     m_box->addWidget(m_canvas, 3);

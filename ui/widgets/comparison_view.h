@@ -29,8 +29,12 @@ public:
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
+signals:
+    void cellPinned(CellRef cell);
+
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
     bool event(QEvent* event) override; // tooltips
 
 private:
@@ -45,6 +49,7 @@ private:
         double left, top, bottom, panelWidth, gap;
     };
     Around aroundCells(double width) const;
+    std::optional<CellRef> cellAt(QPointF position) const; // in any of the three
     void layOut();
     void paintPanel(QPainter& painter, const Panel& panel, bool isFirst) const;
     void paintLegend(QPainter& painter, const Panel& panel) const;
@@ -60,6 +65,9 @@ public:
 
     void setComparison(std::optional<Comparison> comparison); // nothing: says that nothing is compared
     const ComparisonCanvas& canvas() const { return *m_canvas; }
+
+signals:
+    void cellPinned(CellRef cell);
 
 protected:
     void resizeEvent(QResizeEvent* event) override;

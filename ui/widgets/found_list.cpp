@@ -309,7 +309,9 @@ void FoundList::revealCurrent() {
     QMetaObject::invokeMethod(
         this,
         [this] {
-            if (QTreeWidgetItem* current = m_list->currentItem())
+            if (m_sort == QLatin1String("cell")) // the answer is at the top
+                m_list->scrollToTop();
+            else if (QTreeWidgetItem* current = m_list->currentItem())
                 m_list->scrollToItem(current);
         },
         Qt::QueuedConnection);

@@ -326,6 +326,7 @@ void HeadGrid::showSelection() {
     if (!now || now->layer != view.layer || view.heads.size() == 1)
         selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
     m_showing = false;
+    viewport()->update(); // rings reach over the edges of their cells
 }
 
 void HeadGrid::takeSelection() {

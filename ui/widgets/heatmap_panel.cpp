@@ -113,6 +113,12 @@ void HeatmapPanel::showEvent(QShowEvent* event) {
     refresh();
 }
 
+void HeatmapPanel::hideEvent(QHideEvent* event) {
+    QWidget::hideEvent(event);
+    m_view->setCurrentCell(std::nullopt);
+    emit described({}); // nothing is under the pointer any more
+}
+
 void HeatmapPanel::showMenu(CellRef cell, QPoint globalPosition) {
     const CellRef tokens = tokensOf(cell);
     pin(tokens);

@@ -106,7 +106,7 @@ void HeatmapView::Private::show(SharedPrepared next) {
     shown = std::move(next);
     if (!sameShape || window.isEmpty()) {
         window = QRectF(0, 0, cols(), rows());
-        current.reset();
+        hover(std::nullopt, true);
         if (!valid(pinned))
             pinned.reset();
     }

@@ -20,6 +20,11 @@ PictureStack::PictureStack(Workspace& workspace, QWidget* parent) : QStackedWidg
     m_walk = new WalkView(workspace);
     m_figure = new FigureWidget(workspace);
     m_comparison = new ComparisonView;
+    connect(m_comparison, &ComparisonView::cellPinned, this, [this](CellRef cell) {
+        View view = m_workspace.view();
+        view.cell = cell;
+        m_workspace.setView(view);
+    });
     createNote();
     for (QWidget* page :
          {m_note, static_cast<QWidget*>(m_heatmap), static_cast<QWidget*>(m_links), static_cast<QWidget*>(m_walk),
@@ -60,6 +65,14 @@ void PictureStack::say(const QString& sentence, const QString& button) {
     m_sentence->setText(sentence);
     m_button->setText(button);
     m_button->show();
+}
+
+void PictureStack::focusPicture() {
+    QWidget* page = currentWidget() == m_heatmap ? m_heatmap->view() : currentWidget();
+    for (QWidget* child : page->findChildren<QWidget*>())
+        if (page->focusPolicy() == Qt::NoFocus && child->focusPolicy() & Qt::TabFocus)
+            page = child;
+    page->setFocus(Qt::ShortcutFocusReason);
 }
 
 QString PictureStack::note() const {

@@ -28,6 +28,7 @@ public:
     HeatmapPanel* heatmap() { return m_heatmap; }
     LinksPanel* links() { return m_links; }
     WalkView* walk() { return m_walk; }
+    void focusPicture();  // it takes the keyboard
     QString note() const; // what is said instead of a picture; empty while there is one
 
 private:

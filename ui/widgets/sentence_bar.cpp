@@ -9,6 +9,7 @@
 #include "ui/workspace.h"
 
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -69,6 +70,7 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_text->setAcceptDrops(false); // the window opens files and takes texts
     m_text->setMaxLength(longestText);
     connect(m_text, &QLineEdit::textEdited, this, &SentenceBar::typed);
+    leaveUndoToTheWindow(m_text);
     row->addWidget(m_text, 1);
 
     m_pairRow = new QWidget;
@@ -83,6 +85,7 @@ void SentenceBar::createTextFields(QHBoxLayout* row) {
     m_pair->setMaxLength(longestText);
     m_pairLabel->setBuddy(m_pair);
     connect(m_pair, &QLineEdit::textEdited, this, &SentenceBar::typed);
+    leaveUndoToTheWindow(m_pair);
     pairRow->addWidget(m_pair, 1);
     m_pairRow->hide();
 }
@@ -132,12 +135,36 @@ void SentenceBar::setSecondText(bool on) {
                  : on                         ? tr("Add a second text")
                                               : tr("Remove the second text"),
                  -1);
-    if (on)
+    if (on) {
         m_pair->setFocus(Qt::OtherFocusReason);
+        m_pair->selectAll(); // typing replaces what it begins with
+    }
 }
 
+// A sentence is one step for Undo: what is typed without a pause, in one field.
 void SentenceBar::typed() {
-    replaceTexts(tr("Change the text"), mergeText);
+    constexpr qint64 pause = 1500; // milliseconds
+    if (!m_sinceTyped.isValid() || m_sinceTyped.hasExpired(pause))
+        ++m_burst;
+    m_sinceTyped.start();
+    replaceTexts(tr("Change the text"), mergeFirstText + m_burst);
+}
+
+// A field knows what was typed into it and nothing of what came from elsewhere: the window's list of changes knows all.
+void SentenceBar::leaveUndoToTheWindow(QLineEdit* field) {
+    field->installEventFilter(this);
+    connect(field, &QLineEdit::editingFinished, this, [this] { m_sinceTyped.invalidate(); });
+}
+
+bool SentenceBar::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::ShortcutOverride) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
+            event->ignore();
+            return true;
+        }
+    }
+    return QWidget::eventFilter(watched, event);
 }
 
 void SentenceBar::replaceTexts(const QString& name, int mergeId) {

@@ -3,6 +3,7 @@
 // explained. Not here: opening models (the window does, in the background).
 #pragma once
 
+#include <QElapsedTimer>
 #include <QWidget>
 
 class QHBoxLayout;
@@ -34,12 +35,16 @@ signals:
     void tooLong(const QString& text, const QString& why); // for this model
     void usable();
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void createModelButton(QHBoxLayout* row);
     void createTextFields(QHBoxLayout* row);
     void createExamples(QHBoxLayout* row);
     void fillModelMenu();
     void typed();
+    void leaveUndoToTheWindow(QLineEdit* field);
     void replaceTexts(const QString& name, int mergeId);
     void refresh();
     void describeSecondText();
@@ -54,6 +59,8 @@ private:
     QLineEdit* m_pair;
     QWidget* m_pairRow;
     QLabel* m_pairLabel = nullptr;
+    QElapsedTimer m_sinceTyped; // invalid: whatever is typed next is a step of its own
+    int m_burst = 0;
 };
 
 } // namespace headscope

@@ -94,6 +94,16 @@ void StagePanel::resizeEvent(QResizeEvent* event) {
     m_what->setVisible(height() >= lines * line);
 }
 
+void StagePanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange)
+        refreshText();
+}
+
+void StagePanel::focusPicture() {
+    m_pictures->focusPicture();
+}
+
 HeatmapPanel* StagePanel::heatmap() {
     return m_pictures->heatmap();
 }
@@ -111,21 +121,21 @@ void StagePanel::refreshText() {
     if (!scenario.model)
         return;
     const View& view = m_workspace.view();
-    const StageInfo& info = stageInfo(view.stage);
     m_formula->setFont(scaledFont(1.15));
     const QString sizes = stageSizes(scenario, view.stage);
     m_formula->setText(stageFormula(scenario, view.layer, view.stage));
-    QString what = fromUtf8(info.what);
-    what = whoseStage() + QStringLiteral(": ") + sizes + QStringLiteral(". ") + what;
+    QString what =
+        (whoseStage() + QStringLiteral(": ") + sizes + QStringLiteral(". ")).toHtmlEscaped() + stageWords(view.stage);
     if (const CapturedAttention* captured = scenario.model->captured())
         what += QStringLiteral(" ") + tr("%1 holds %2; the other stages are not in it.")
-                                          .arg(fromUtf8(captured->file), fromUtf8(captured->stageList()));
+                                          .arg(fromUtf8(captured->file), fromUtf8(captured->stageList()))
+                                          .toHtmlEscaped();
     if (stageInfo(view.stage).scope != StageScope::AllHeads && scenario.headIsOff(view.layer, view.heads.front()))
         what = tr("%1 is switched off: it hands on zeros. ").arg(headName(view.layer, view.heads.front())) + what;
     for (const RuleInfo& rule : ruleTable())
         if (has(scenario.rules, rule.rule))
-            what = tr("Wrong on purpose (%1). ").arg(fromUtf8(rule.title)) + what;
-    m_what->setText(richFormula(what));
+            what = tr("Wrong on purpose (%1). ").arg(richFormula(fromUtf8(rule.title))) + what;
+    m_what->setText(what);
     m_formula->setToolTip(m_what->text());
     refreshFigureButtons();
     refreshStageButtons();
@@ -182,9 +192,7 @@ void StagePanel::addStageButton(Stage stage) {
     button->setObjectName(QStringLiteral("small"));
     button->setProperty("stage", static_cast<int>(stage));
     connect(button, &QToolButton::clicked, this, [this, stage] {
-        View view = m_workspace.view();
-        view.stage = stage;
-        m_workspace.setView(view);
+        m_workspace.showStage(stage);
         refreshStageButtons(); // also when the view did not change: the button stays pressed
     });
     m_stageButtons->layout()->addWidget(button);

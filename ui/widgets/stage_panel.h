@@ -35,8 +35,11 @@ public:
     // Dims the last picture and says what to do; an empty text shows it plainly again.
     void setHint(const QString& hint);
 
+    void focusPicture(); // it takes the keyboard
+
 protected:
     void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
     void createHeader();

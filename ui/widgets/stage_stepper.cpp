@@ -132,9 +132,7 @@ QToolButton* StageStepper::createButton(const QString& text, const QString& what
 }
 
 void StageStepper::goToStep(int step) {
-    View view = m_workspace.view();
-    view.stage = stageOfStep(m_workspace.scenario(), step, view.stage);
-    m_workspace.setView(view);
+    m_workspace.showStage(stageOfStep(m_workspace.scenario(), step, m_workspace.view().stage));
 }
 
 // Next and back pass through every stage that this scenario has, Q then K then V, and stop at the ends.
@@ -146,18 +144,14 @@ static Stage neighbour(const Scenario& scenario, Stage stage, int direction) {
 }
 
 void StageStepper::next() {
-    View view = m_workspace.view();
-    const Stage following = neighbour(m_workspace.scenario(), view.stage, 1);
-    if (following == view.stage)
+    const Stage stage = m_workspace.view().stage, following = neighbour(m_workspace.scenario(), stage, 1);
+    if (following == stage)
         return setPlaying(false);
-    view.stage = following;
-    m_workspace.setView(view);
+    m_workspace.showStage(following);
 }
 
 void StageStepper::back() {
-    View view = m_workspace.view();
-    view.stage = neighbour(m_workspace.scenario(), view.stage, -1);
-    m_workspace.setView(view);
+    m_workspace.showStage(neighbour(m_workspace.scenario(), m_workspace.view().stage, -1));
 }
 
 void StageStepper::setPlaying(bool on) {

@@ -60,6 +60,7 @@ WeightEditor::WeightEditor(Workspace& workspace, QWidget* parent)
         refresh();
     };
     connect(&m_workspace, &Workspace::scenarioChanged, this, changed);
+    connect(&m_workspace, &Workspace::scenarioChanged, this, [this] { say({}); }); // what was refused is of before
     connect(&m_workspace, &Workspace::viewChanged, this, changed);
     refresh();
 }

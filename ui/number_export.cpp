@@ -1,0 +1,31 @@
+#include "ui/number_export.h"
+
+#include "core/analysis/shown.h"
+#include "core/exchange/atomic_file.h"
+#include "core/exchange/dump.h"
+#include "core/tensor/errors.h"
+
+namespace headscope {
+
+void writeNumbers(const AttentionTrace& trace, const View& view, const std::string& path) {
+    if (path.ends_with(".csv")) {
+        const ShownStage shown = shownHeads(trace, view);
+        LabelledMatrix table{*shown.matrix, {}, {}};
+        for (const ShownAxis::Place& row : shown.rows.places)
+            table.rowLabels.push_back(row.label);
+        for (const ShownAxis::Place& col : shown.cols.places)
+            table.colLabels.push_back(col.label);
+        return writeFileAtomically(path, [&](std::ostream& out) { writeCsv(out, table); });
+    }
+    const bool npz = path.ends_with(".npz");
+    if (!npz && !path.ends_with(".json"))
+        throw InputError(path + ": numbers are written as .npz, .json or .csv; give the name one of these endings");
+    DumpOptions options;
+    options.view = view;
+    options.weights = !trace.scenario.model->captured();
+    requireDumpable(trace.scenario, options);
+    const std::vector<NamedArray> arrays = dumpArrays(trace, options);
+    writeFileAtomically(path, [&](std::ostream& out) { npz ? writeNpz(out, arrays) : writeJson(out, arrays); });
+}
+
+} // namespace headscope
