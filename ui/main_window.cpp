@@ -151,6 +151,8 @@ void MainWindow::showExport() {
     if (m_stage->heatmap()->isVisible())
         spec.region = m_stage->heatmap()->view()->zoomedPart();
     ExportDialog dialog(figureSource(*m_workspace), spec, this);
+    connect(&dialog, &ExportDialog::written, m_session,
+            [this](const QString& path) { emit m_session->done(tr("Written: %1").arg(path)); });
     dialog.exec();
 }
 

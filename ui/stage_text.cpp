@@ -217,6 +217,16 @@ QString tokenText(const std::string& utf8) {
     return shown.trimmed().isEmpty() ? QString(std::max<qsizetype>(1, shown.size()), QChar(0x2423)) : shown; // "␣"
 }
 
+QString distinctText(const TokenSequence& tokens, int index) {
+    const Token& token = tokens.tokens[static_cast<std::size_t>(index)];
+    QString text = tokenText(token);
+    const auto same = [&](const Token& t) { return t.piece == token.piece && t.text == token.text; };
+    if (std::ranges::count_if(tokens.tokens, same) > 1)
+        for (const QChar digit : QString::number(index))
+            text += QChar(0x2080 + digit.digitValue()); // a subscript
+    return text;
+}
+
 QStringList tokenTexts(const TokenSequence& tokens) {
     QStringList texts;
     for (const Token& token : tokens.tokens)

@@ -40,6 +40,8 @@ QString tokenText(const std::string& text); // UTF-8
 // A token inside a sentence: one that reads from right to left must not turn the words around it.
 QString isolated(const QString& token);
 QStringList tokenTexts(const TokenSequence& tokens);
+// The same of one token, with its place where the text has it more than once: "the₅".
+QString distinctText(const TokenSequence& tokens, int index);
 QString scaleText(const Scenario& scenario); // "÷ √64", "× 1", "× 0.3"
 
 } // namespace headscope

@@ -89,6 +89,7 @@ void Workspace::reset(Scenario scenario, View view) {
     m_pinStrongest = !m_view.cell;
     m_pinIsOurs = false;
     const bool viewIsUsual = !m_view.cell && m_view.layer == View().layer && m_view.heads == View().heads;
+    emit documentChanged();
     replace(scenario, false);
     m_headIsOpen = viewIsUsual && isTrained(scenario);
 }

@@ -59,6 +59,7 @@ public:
     std::vector<float> weightsRow(LayerIndex layer, HeadIndex head, int row) const;
 
 signals:
+    void documentChanged(); // another one altogether: nothing of the old is to be gone back to
     void scenarioChanged(); // at once, before computing
     void traceChanged();    // a new result is there
     void viewChanged();

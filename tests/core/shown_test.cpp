@@ -1,4 +1,5 @@
 #include "core/analysis/shown.h"
+#include "core/analysis/shown_cell.h"
 
 #include "core/tensor/errors.h"
 #include "tests/support/scenarios.h"
@@ -67,6 +68,37 @@ TEST(Shown, AWordIsTheSumOverItsKeysAndTheMeanOverItsQueries) {
         for (const int j : keys)
             sum += static_cast<double>(pieces(i, j));
     EXPECT_NEAR((*words.matrix)(4, 3), sum / static_cast<double>(queries.size()), 1e-7);
+}
+
+// The terms of a word are what its shown number is made of.
+TEST(Shown, AWordOpensItsOwnArithmetic) {
+    int several = 0;
+    for (const Special special : {Special::Show, Special::Drop}) {
+        const View view = viewOf(special, true);
+        const ShownStage words = shown(mini(), view);
+        for (int r = 0; r < words.rows.size(); ++r)
+            for (int c = 0; c < words.cols.size(); ++c) {
+                const ShownAxis::Place &query = words.rows.places[static_cast<std::size_t>(r)],
+                                       &key = words.cols.places[static_cast<std::size_t>(c)];
+                const auto e = explainShownWeight(*mini(), LayerIndex{2}, HeadIndex{3}, view, query.tokens.back(),
+                                                  key.tokens.front());
+                const std::size_t pairs = query.tokens.size() * key.tokens.size();
+                ASSERT_EQ(e.has_value(), pairs > 1 || special == Special::Drop);
+                if (!e)
+                    continue;
+                several += pairs > 1;
+                EXPECT_EQ(e->terms.size(), pairs);
+                EXPECT_EQ(e->value, (*words.matrix)(r, c));
+                EXPECT_NEAR(e->steps.empty() ? e->sum : e->steps.back().value, e->value, 1e-6);
+                double sum = 0;
+                for (const Term& term : e->terms)
+                    sum += term.product;
+                EXPECT_NEAR(sum, e->sum, 1e-12);
+            }
+    }
+    EXPECT_GT(several, 10);
+    EXPECT_FALSE(explainShownWeight(*mini(), LayerIndex{2}, HeadIndex{3}, viewOf(Special::Drop, false), 0, 1))
+        << "[CLS] is not shown";
 }
 
 TEST(Shown, WordsOfOnePieceChangeNothing) {

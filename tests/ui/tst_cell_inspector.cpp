@@ -1,5 +1,6 @@
 // The inspector: what it prints adds up and ends in the number that the other views show; masks, rows without an open
 // key and extreme temperatures are said in words.
+#include "core/analysis/shown.h"
 #include "tests/support/scenarios.h"
 #include "ui/widgets/cell_inspector.h"
 #include "ui/workspace.h"
@@ -56,6 +57,21 @@ private slots:
                 QVERIFY(!inspector.toPlainText().contains(QStringLiteral("nan")));
             }
         }
+    }
+
+    void aMergedWordOpensItsOwnArithmetic() {
+        ScenarioRequest request;
+        request.source.name = "mini";
+        request.text = "The antidisestablishmentarian cat";
+        Workspace workspace;
+        View view = pinned(Stage::Weights, 3, 4);
+        view.words = true;
+        open(workspace, makeScenario(std::move(request)), view);
+        const CellInspector inspector(workspace);
+        const ShownStage shown = shownHeads(*workspace.trace(), workspace.view());
+        QCOMPARE(inspector.sheet()->explanation.value, (*shown.matrix)(shown.rows.placeOf(3), shown.cols.placeOf(4)));
+        QVERIFY(inspector.sheet()->explanation.terms.size() > 1);
+        QCOMPARE(inspector.sheet()->query, QStringLiteral("antidisestablishmentarian"));
     }
 
     void termsAreFewUntilAllAreAskedFor() {

@@ -208,12 +208,14 @@ void ExportDialog::write(const QString& path) {
             writeFigure(source, chosen, path);
             return true;
         },
-        [this](const Outcome<bool>& outcome) {
+        [this, path](const Outcome<bool>& outcome) {
             m_save->setEnabled(true);
-            if (const auto* failure = std::get_if<Failure>(&outcome))
+            if (const auto* failure = std::get_if<Failure>(&outcome)) {
                 m_facts->setText(failure->sentence);
-            else
-                accept();
+                return;
+            }
+            emit written(path);
+            accept();
         });
 }
 

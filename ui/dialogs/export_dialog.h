@@ -31,6 +31,9 @@ public:
 protected:
     void resizeEvent(QResizeEvent* event) override;
 
+signals:
+    void written(const QString& path);
+
 private:
     void createFields(QFormLayout* form);
     void createPreview();

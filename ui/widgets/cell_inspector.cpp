@@ -1,5 +1,6 @@
 #include "ui/widgets/cell_inspector.h"
 
+#include "core/analysis/shown_cell.h"
 #include "core/tensor/errors.h"
 #include "ui/render/color_scale.h"
 #include "ui/stage_text.h"
@@ -146,9 +147,33 @@ CellSheet cellSheet(const AttentionTrace& trace, LayerIndex layer, HeadIndex hea
                                             : QObject::tr("sum");
     sheet.notes = notesOf(trace, layer, head, stage, row, col);
     if (isTokenByToken(stage)) {
-        sheet.query = tokenText(trace.scenario.query.tokens[static_cast<std::size_t>(row)]);
-        sheet.key = tokenText(trace.scenario.keyTokens().tokens[static_cast<std::size_t>(col)]);
+        sheet.query = distinctText(trace.scenario.query, row);
+        sheet.key = distinctText(trace.scenario.keyTokens(), col);
     }
+    return sheet;
+}
+
+// Of a weight that the view has put together; nothing where it is the engine's own.
+static std::optional<CellSheet> shownSheet(const AttentionTrace& trace, const View& view, int shownTerms) {
+    constexpr std::size_t most = 1 << 20; // cells: more takes longer than a frame
+    if (view.stage != Stage::Weights ||
+        static_cast<std::size_t>(trace.scenario.queries()) * static_cast<std::size_t>(trace.scenario.keys()) > most)
+        return std::nullopt;
+    const auto explanation =
+        explainShownWeight(trace, view.layer, view.heads.front(), view, view.cell->row, view.cell->col);
+    if (!explanation)
+        return std::nullopt;
+    CellSheet sheet;
+    sheet.explanation = *explanation;
+    sheet.sum = printTerms(sheet.explanation, shownTerms);
+    sheet.sumName = QObject::tr("sum");
+    const ShownStage shown = shownStage(trace, view.layer, view.heads.front(), view.stage, view);
+    const auto labelIn = [](const ShownAxis& axis, int token) {
+        return fromUtf8(axis.places[static_cast<std::size_t>(axis.placeOf(token))].label);
+    };
+    sheet.query = labelIn(shown.rows, view.cell->row);
+    sheet.key = labelIn(shown.cols, view.cell->col);
+    sheet.notes << fromUtf8(shownRule(shown, view.stage, view)) + u'.';
     return sheet;
 }
 
@@ -195,6 +220,7 @@ CellInspector::CellInspector(Workspace& workspace, QWidget* parent) : QTextBrows
             setShowAll(!m_showAll);
     });
     connect(&m_workspace, &Workspace::traceChanged, this, &CellInspector::refresh);
+    connect(&m_workspace, &Workspace::documentChanged, this, [this] { m_visited.clear(); });
     connect(&m_workspace, &Workspace::viewChanged, this, &CellInspector::refresh);
     refresh();
 }
@@ -259,9 +285,13 @@ void CellInspector::refresh() {
         // The trace may still be that of a shorter sentence.
         const StageShape shape =
             stageShape(trace->config(), view.stage, trace->scenario.queries(), trace->scenario.keys());
-        if (view.cell->row < shape.rows && view.cell->col < shape.cols)
-            m_sheet = cellSheet(*trace, view.layer, view.heads.front(), view.stage, view.cell->row, view.cell->col,
-                                m_showAll ? mostTerms : fewTerms);
+        const bool isThere = view.cell->row < shape.rows && view.cell->col < shape.cols;
+        const int terms = m_showAll ? mostTerms : fewTerms;
+        if (isThere)
+            m_sheet = shownSheet(*trace, view, terms);
+        if (isThere && !m_sheet)
+            m_sheet =
+                cellSheet(*trace, view.layer, view.heads.front(), view.stage, view.cell->row, view.cell->col, terms);
     }
     fitTerms();
     layOut();
@@ -284,6 +314,12 @@ void CellInspector::layOut() {
     verticalScrollBar()->setValue(scroll);
 }
 
+// A word of a hundred letters would push everything else aside.
+static QString shortened(const QString& word) {
+    constexpr qsizetype most = 24;
+    return word.size() <= most ? word : word.left(most / 2) + QStringLiteral("…") + word.right(most / 2 - 1);
+}
+
 QString CellInspector::headline() const {
     const CellExplanation& e = m_sheet->explanation;
     const QString accent = QStringLiteral("<b><span style='color:%1'>%2</span></b>")
@@ -291,7 +327,8 @@ QString CellInspector::headline() const {
     if (e.stage != Stage::Weights)
         return withIndices(fromUtf8(e.sentence));
     return tr("<b>%1</b> (query) attends %2 to <b>%3</b> (key)")
-        .arg(isolated(m_sheet->query.toHtmlEscaped()), accent, isolated(m_sheet->key.toHtmlEscaped()));
+        .arg(isolated(shortened(m_sheet->query).toHtmlEscaped()), accent,
+             isolated(shortened(m_sheet->key).toHtmlEscaped()));
 }
 
 // A column of pixels in the colour that negative and positive numbers have everywhere, stretched to a bar in the middle

@@ -124,10 +124,12 @@ void fillCellMenu(QMenu& menu, Workspace& workspace, CellRef cell, QWidget* wind
         whyUnchangeable(workspace.scenario()).isEmpty()) {
         menu.addAction(linkName(workspace.scenario(), cell))->setEnabled(false);
         menu.addSeparator();
-        menu.addAction(tr("Set score…"), window, [&workspace, cell, window] { askScore(workspace, cell, window); });
+        menu.addAction(tr("Set score in this head…"), window,
+                       [&workspace, cell, window] { askScore(workspace, cell, window); });
         const bool open = trace->mask.isOpen(cell.row, cell.col);
-        menu.addAction(open ? tr("Close this cell in the mask") : tr("Open this cell in the mask"), window,
-                       [&workspace, cell, open] { setMaskCell(workspace, cell, !open); });
+        menu.addAction(open ? tr("Close this cell in the mask of all heads")
+                            : tr("Open this cell in the mask of all heads"),
+                       window, [&workspace, cell, open] { setMaskCell(workspace, cell, !open); });
         menu.addAction(tr("Restore this cell"), window, [&workspace, cell] { restoreCell(workspace, cell); })
             ->setEnabled(isSetByHand(workspace, cell));
         menu.addSeparator();

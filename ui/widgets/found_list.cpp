@@ -157,11 +157,8 @@ void FoundList::createButtons() {
 
 // The two words between which a head looks hardest.
 static QString linkText(const Scenario& scenario, CellRef cell) {
-    const auto text = [](const TokenSequence& tokens, int i) {
-        return tokenText(tokens.tokens[static_cast<std::size_t>(i)]);
-    };
-    return QStringLiteral("%1 → %2").arg(isolated(text(scenario.query, cell.row)),
-                                         isolated(text(scenario.keyTokens(), cell.col)));
+    return QStringLiteral("%1 → %2").arg(isolated(distinctText(scenario.query, cell.row)),
+                                         isolated(distinctText(scenario.keyTokens(), cell.col)));
 }
 
 // True where the label alone says that the pinned cell is bright: position explains it, not the words.

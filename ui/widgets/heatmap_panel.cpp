@@ -62,7 +62,10 @@ ShownHeatmap shownHeatmap(const AttentionTrace& trace, const View& view) {
     contents.matrix = shown.matrix;
     contents.rowLabels = placeTexts(shown.rows);
     contents.colLabels = placeTexts(shown.cols);
-    contents.rowTitle = axisTitle(info.rows, false);
+    const auto site = trace.config().site;
+    contents.rowTitle = view.predicted && info.rows == StageAxis::QueryTokens && site && *site != Site::EncoderSelf
+                            ? HeatmapPanel::tr("queries, by the word they predict")
+                            : axisTitle(info.rows, false);
     contents.colTitle = axisTitle(info.cols, true);
     contents.scale = ColorScale(view.colors, info.isSigned, range.range, view.curve);
     contents.rangeCaption = range.caption;
