@@ -2,6 +2,7 @@
 
 #include "core/analysis/shown_cell.h"
 #include "core/tensor/errors.h"
+#include "ui/latest_wins.h"
 #include "ui/render/color_scale.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
@@ -219,7 +220,13 @@ CellInspector::CellInspector(Workspace& workspace, QWidget* parent) : QTextBrows
         } else
             setShowAll(!m_showAll);
     });
-    connect(&m_workspace, &Workspace::traceChanged, this, &CellInspector::refresh);
+    m_soon.setSingleShot(true);
+    m_soon.setInterval(12);
+    connect(&m_soon, &QTimer::timeout, this, [this] {
+        --backgroundJobs;
+        refresh();
+    });
+    connect(&m_workspace, &Workspace::traceChanged, this, &CellInspector::refreshSoon);
     connect(&m_workspace, &Workspace::documentChanged, this, [this] { m_visited.clear(); });
     connect(&m_workspace, &Workspace::viewChanged, this, &CellInspector::refresh);
     refresh();
@@ -274,6 +281,19 @@ QString CellInspector::linked(const QString& number, std::size_t term, bool left
         .arg(left ? QStringLiteral("left") : QStringLiteral("right"))
         .arg(term)
         .arg(theme().text.name(), number);
+}
+
+CellInspector::~CellInspector() {
+    if (m_soon.isActive())
+        --backgroundJobs;
+}
+
+// New numbers are seen in the picture first: laying out rich text takes longer than painting a heatmap.
+void CellInspector::refreshSoon() {
+    if (m_soon.isActive())
+        return;
+    ++backgroundJobs;
+    m_soon.start();
 }
 
 void CellInspector::refresh() {

@@ -9,6 +9,7 @@
 #include <QString>
 #include <QStringList>
 #include <QTextBrowser>
+#include <QTimer>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,7 @@ class CellInspector : public QTextBrowser {
     Q_OBJECT
 public:
     explicit CellInspector(Workspace& workspace, QWidget* parent = nullptr);
+    ~CellInspector() override;
 
     // Empty until a cell is pinned and computed.
     const std::optional<CellSheet>& sheet() const { return m_sheet; }
@@ -55,6 +57,7 @@ protected:
 
 private:
     void refresh();
+    void refreshSoon();
     void layOut();
     void fitTerms();
     QString html() const;
@@ -75,6 +78,7 @@ private:
     std::optional<CellSheet> m_sheet;
     bool m_showAll = false;
     std::vector<View> m_visited; // views to go back to, the newest last
+    QTimer m_soon;
     int m_laidOutWidth = -1, m_shownTerms = 0;
 };
 
