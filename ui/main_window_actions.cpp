@@ -20,6 +20,7 @@
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/stage_stepper.h"
 #include "ui/widgets/status_line.h"
+#include "ui/widgets/ticked.h"
 #include "ui/widgets/token_chips.h"
 #include "ui/widgets/view_controls.h"
 #include "ui/widgets/weight_editor.h"
@@ -180,8 +181,10 @@ void MainWindow::createModelMenu() {
     for (const BuiltinModel& model : builtinModels()) {
         ModelSource source;
         source.name = model.name;
-        add(menu, fromUtf8(model.name), QKeySequence(Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)),
-            fromUtf8(model.what), [this, source] { m_session->useModel(source); });
+        QAction* action =
+            add(menu, fromUtf8(model.name), QKeySequence(Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)),
+                fromUtf8(model.what), [this, source] { m_session->useModel(source); });
+        tickWhere(menu, action, [this, name = source.name] { return m_workspace->scenario().source.name == name; });
     }
     menu->addSeparator();
     add(menu, tr("&Options of toy…"), QKeySequence(Qt::CTRL | Qt::Key_M), tr("Sizes, seed, positions, biases"),
@@ -245,21 +248,27 @@ void MainWindow::addFigureActions(QMenu* menu) {
                                   m_workspace->showFigure(kind);
                                   m_stage->focusPicture();
                               });
+        tickWhere(menu, action, [this, kind = kind] { return m_workspace->view().figure == kind; });
         if (kind == FigureKind::Walk || kind == FigureKind::Stages)
             needsModel(action);
     }
-    add(menu, tr("&Numbers in cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_V), tr("Where they fit"),
-        [this] { changeView([](View& view) { view.values = !view.values; }); });
+    QAction* numbers =
+        add(menu, tr("&Numbers in cells"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_V), tr("Where they fit"),
+            [this] { changeView([](View& view) { view.values = !view.values; }); });
+    tickWhere(menu, numbers, [this] { return m_workspace->view().values; });
     addZoomActions(menu->addMenu(tr("&Zoom")));
     for (QMenu* choices : m_stage->controls()->pictureMenus())
         menu->addMenu(choices);
     QMenu* special = menu->addMenu(tr("Spe&cial tokens"));
     for (const auto& [how, text] : TokenChips::specialChoices())
-        add(special, text, QKeySequence(), QString(),
-            [this, how = how] { changeView([how](View& view) { view.special = how; }); });
-    add(menu, tr("Merge pieces into &words"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W),
-        tr("Weights: the sum over the keys of a word, the mean over its queries"),
-        [this] { changeView([](View& view) { view.words = !view.words; }); });
+        tickWhere(special,
+                  add(special, text, QKeySequence(), QString(),
+                      [this, how = how] { changeView([how](View& view) { view.special = how; }); }),
+                  [this, how = how] { return m_workspace->view().special == how; });
+    QAction* words = add(menu, tr("Merge pieces into &words"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W),
+                         tr("Weights: the sum over the keys of a word, the mean over its queries"),
+                         [this] { changeView([](View& view) { view.words = !view.words; }); });
+    tickWhere(menu, words, [this] { return m_workspace->view().words; });
 }
 
 // Of the heatmap, which takes + - and 0 itself where it has the keyboard.

@@ -6,6 +6,7 @@
 #include "ui/stage_text.h"
 #include "ui/theme.h"
 #include "ui/unchangeable.h"
+#include "ui/widgets/ticked.h"
 #include "ui/workspace.h"
 
 #include <QHBoxLayout>
@@ -56,6 +57,8 @@ void SentenceBar::fillModelMenu() {
         const QString name = fromUtf8(model.name);
         QAction* action = menu->addAction(name);
         action->setToolTip(fromUtf8(model.what));
+        tickWhere(menu, action,
+                  [this, name = std::string(model.name)] { return m_workspace.scenario().source.name == name; });
         connect(action, &QAction::triggered, this, [this, name] { emit modelRequested(name); });
     }
     menu->addSeparator();

@@ -3,6 +3,7 @@
 #include "ui/render/color_scale.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/ticked.h"
 #include "ui/workspace.h"
 
 #include <QHBoxLayout>
@@ -176,11 +177,7 @@ void TokenChips::createChoices(QHBoxLayout* row) {
            "each row divided by what is left"));
     auto* menu = new QMenu(m_special);
     for (const auto& [special, text] : specialChoices())
-        connect(menu->addAction(text), &QAction::triggered, this, [this, special = special] {
-            View view = m_workspace.view();
-            view.special = special;
-            m_workspace.setView(view);
-        });
+        addSpecialChoice(menu, text, special);
     m_special->setMenu(menu);
     m_words = new QToolButton;
     m_words->setText(tr("words"));
@@ -194,6 +191,16 @@ void TokenChips::createChoices(QHBoxLayout* row) {
     });
     row->addWidget(m_special);
     row->addWidget(m_words);
+}
+
+void TokenChips::addSpecialChoice(QMenu* menu, const QString& text, Special special) {
+    QAction* action = menu->addAction(text);
+    tickWhere(menu, action, [this, special] { return m_workspace.view().special == special; });
+    connect(action, &QAction::triggered, this, [this, special] {
+        View view = m_workspace.view();
+        view.special = special;
+        m_workspace.setView(view);
+    });
 }
 
 QList<std::pair<Special, QString>> TokenChips::specialChoices() {

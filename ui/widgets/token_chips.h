@@ -69,6 +69,7 @@ protected:
 
 private:
     void createChoices(QHBoxLayout* row);
+    void addSpecialChoice(QMenu* menu, const QString& text, Special special);
     void refresh();
     void refreshChoices();
     void pinRow(int row);

@@ -5,6 +5,7 @@
 #include "ui/stage_text.h"
 #include "ui/unchangeable.h"
 #include "ui/widgets/number_block.h"
+#include "ui/widgets/ticked.h"
 #include "ui/widgets/wrap_layout.h"
 #include "ui/workspace.h"
 
@@ -72,8 +73,12 @@ QList<QMenu*> ViewControls::computeMenus() const {
     return {m_mask->menu(), m_scale->menu(), m_temperature->menu()};
 }
 
-void ViewControls::addChoice(QToolButton* button, const QString& label, const std::function<void()>& choose) {
-    connect(button->menu()->addAction(label), &QAction::triggered, this, choose);
+void ViewControls::addChoice(QToolButton* button, const QString& label, const std::function<void()>& choose,
+                             const std::function<bool()>& isChosen) {
+    QAction* action = button->menu()->addAction(label);
+    connect(action, &QAction::triggered, this, choose);
+    if (isChosen)
+        tickWhere(button->menu(), action, isChosen);
 }
 
 // A typed number as the locale writes it, else with a point, in the form that core reads; names pass unchanged.
@@ -95,8 +100,10 @@ void ViewControls::createCombine() {
     m_combine = addMenu(tr("Se&veral heads"),
                         tr("Several picked heads: beside each other, or the mean or the maximum of each cell"));
     for (const Combine how : {Combine::None, Combine::Mean, Combine::Max})
-        addChoice(m_combine, combineName(how),
-                  [this, how] { changeView(m_workspace, [how](View& view) { view.combine = how; }); });
+        addChoice(
+            m_combine, combineName(how),
+            [this, how] { changeView(m_workspace, [how](View& view) { view.combine = how; }); },
+            [this, how] { return m_workspace.view().combine == how; });
 }
 
 QString ViewControls::combineName(Combine how) {
@@ -152,9 +159,14 @@ void ViewControls::createRange() {
     const auto choose = [this](const QString& name) {
         changeView(m_workspace, [&](View& view) { view.range = parseRange(canonicalNumbers(name)); });
     };
-    addChoice(m_range, tr("auto: 0 to 1 for weights, else this head"), [choose] { choose(QStringLiteral("auto")); });
-    addChoice(m_range, tr("this head: smallest to largest"), [choose] { choose(QStringLiteral("head")); });
-    addChoice(m_range, tr("shared by all heads of the layer"), [choose] { choose(QStringLiteral("shared")); });
+    const std::pair<QString, QString> ranges[] = {
+        {tr("auto: 0 to 1 for weights, else this head"), QStringLiteral("auto")},
+        {tr("this head: smallest to largest"), QStringLiteral("head")},
+        {tr("shared by all heads of the layer"), QStringLiteral("shared")}};
+    for (const auto& [label, name] : ranges)
+        addChoice(
+            m_range, label, [choose, name = name] { choose(name); },
+            [this, name = toUtf8(name)] { return rangeName(m_workspace.view().range) == name; });
     addChoice(m_range, tr("fixed…"), [this, choose] {
         ask(tr("Range"), tr("Lowest and highest number, LO:HI"), QStringLiteral("0:1"), choose);
     });
@@ -172,7 +184,9 @@ void ViewControls::createCurve() {
         {tr("cut at the 99th percentile"), QStringLiteral("percentile:99")},
         {tr("every row to its own maximum"), QStringLiteral("row")}};
     for (const auto& [label, name] : curves)
-        addChoice(m_curve, label, [choose, name = name] { choose(name); });
+        addChoice(
+            m_curve, label, [choose, name = name] { choose(name); },
+            [this, name = toUtf8(name)] { return curveName(m_workspace.view().curve) == name; });
     addChoice(m_curve, tr("other…"), [this, choose] {
         ask(tr("Curve"), tr("linear, gamma:G, percentile:P or row"),
             QStringLiteral("gamma:%1").arg(QLocale().toString(0.7)), choose);
@@ -184,8 +198,10 @@ void ViewControls::createColors() {
         addMenu(tr("&Colours"), tr("Colours of weights; signed numbers are always orange below 0 and purple above"));
     for (const ColorMap map :
          {ColorMap::Viridis, ColorMap::Cividis, ColorMap::Magma, ColorMap::Inferno, ColorMap::Gray})
-        addChoice(m_colors, fromUtf8(colorMapName(map)),
-                  [this, map] { changeView(m_workspace, [&](View& view) { view.colors = map; }); });
+        addChoice(
+            m_colors, fromUtf8(colorMapName(map)),
+            [this, map] { changeView(m_workspace, [&](View& view) { view.colors = map; }); },
+            [this, map] { return m_workspace.view().colors == map; });
 }
 
 void ViewControls::createValues() {
@@ -202,9 +218,14 @@ void ViewControls::createValues() {
 
 void ViewControls::createMask() {
     m_mask = addMenu(tr("&Mask"), tr("Mask: which keys a query may attend to"));
-    addChoice(m_mask, tr("the model's own"), [this] { setMask(QStringLiteral("model")); });
-    addChoice(m_mask, tr("none"), [this] { setMask(QStringLiteral("none")); });
-    addChoice(m_mask, tr("causal: only itself and what came before"), [this] { setMask(QStringLiteral("causal")); });
+    const std::pair<QString, QString> plain[] = {
+        {tr("the model's own"), QStringLiteral("model")},
+        {tr("none"), QStringLiteral("none")},
+        {tr("causal: only itself and what came before"), QStringLiteral("causal")}};
+    for (const auto& [label, name] : plain)
+        addChoice(
+            m_mask, label, [this, name = name] { setMask(name); },
+            [this, name = toUtf8(name)] { return maskName(m_workspace.scenario().mask) == name; });
     const std::pair<QString, QString> sized[] = {
         {tr("window of neighbours…"), QStringLiteral("window:2")},
         {tr("prefix: causal after the first P keys…"), QStringLiteral("prefix:2")},
@@ -220,8 +241,12 @@ void ViewControls::createMask() {
 
 void ViewControls::createScale() {
     m_scale = addMenu(tr("&Scale"), tr("Scale: what the scores are multiplied by"));
-    addChoice(m_scale, tr("1/√d_k (as in the paper)"), [this] { setScale(QStringLiteral("sqrt_dk")); });
-    addChoice(m_scale, tr("none: raw scores"), [this] { setScale(QStringLiteral("none")); });
+    const std::pair<QString, QString> scales[] = {{tr("1/√d_k (as in the paper)"), QStringLiteral("sqrt_dk")},
+                                                  {tr("none: raw scores"), QStringLiteral("none")}};
+    for (const auto& [label, name] : scales)
+        addChoice(
+            m_scale, label, [this, name = name] { setScale(name); },
+            [this, name = toUtf8(name)] { return scaleName(m_workspace.scenario().scale) == name; });
     addChoice(m_scale, tr("a number…"), [this] {
         ask(tr("Scale"), tr("The scores are multiplied by"), QLocale().toString(0.5),
             [this](const QString& text) { setScale(text); });
@@ -233,11 +258,12 @@ void ViewControls::createTemperature() {
         addMenu(tr("&Temperature"), tr("Temperature: divides the masked scores; 0 takes the largest, ∞ shares evenly"));
     for (const char* text : {"0", "0.1", "0.5", "1", "2", "5", "inf"}) {
         const QString name = QString::fromLatin1(text);
-        addChoice(m_temperature,
-                  name == QLatin1String("inf") ? tr("∞: uniform")
-                  : name == QLatin1String("0") ? tr("0: argmax")
-                                               : name,
-                  [this, name] { setTemperature(name); });
+        const QString label = name == QLatin1String("inf") ? tr("∞: uniform")
+                              : name == QLatin1String("0") ? tr("0: argmax")
+                                                           : name;
+        addChoice(
+            m_temperature, label, [this, name] { setTemperature(name); },
+            [this, t = parseTemperature(text)] { return m_workspace.scenario().temperature == t; });
     }
     addChoice(m_temperature, tr("other…"), [this] {
         ask(tr("Temperature"), tr("A number of at least 0, or inf"), QLocale().toString(0.7),

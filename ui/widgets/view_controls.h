@@ -43,7 +43,9 @@ private:
     void createMask();
     void createScale();
     void createTemperature();
-    void addChoice(QToolButton* button, const QString& label, const std::function<void()>& choose);
+    // isChosen: whether it is the present one; empty for what asks for more.
+    void addChoice(QToolButton* button, const QString& label, const std::function<void()>& choose,
+                   const std::function<bool()>& isChosen = {});
     // Asks for a text and hands it on; an InputError of `use` becomes problem().
     void ask(const QString& title, const QString& label, const QString& present,
              const std::function<void(const QString&)>& use);
