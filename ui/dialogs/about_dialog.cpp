@@ -31,6 +31,7 @@ void showShortcuts(QWidget* window, const QList<QAction*>& actions) {
     auto* list = new QTreeWidget;
     list->setHeaderLabels({QObject::tr("Action"), QObject::tr("Key")});
     list->setRootIsDecorated(false);
+    list->setSelectionMode(QAbstractItemView::NoSelection);
     for (const QAction* action : actions)
         if (!action->shortcut().isEmpty())
             new QTreeWidgetItem(list,
