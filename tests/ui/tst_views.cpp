@@ -152,6 +152,23 @@ private slots:
         QVERIFY(said);
     }
 
+    // The key beside the caption is as high as a line of weight 1 is wide.
+    void theLinksSayHowWideAWeightIs() {
+        const auto window = windowOn("patterns", QStringLiteral("a b c d"), linksView());
+        LinksPanel* panel = window->stagePanel().links();
+        QWidget* key = nullptr;
+        for (QWidget* widget : panel->findChildren<QWidget*>())
+            key = widget->accessibleName().startsWith(QStringLiteral("Line widths")) ? widget : key;
+        QVERIFY(key && key->isVisible());
+        QVERIFY(key->height() >= panel->view()->widthOf(1));
+        const QImage picture = key->grab().toImage();
+        int rows = 0; // in the middle of the last of the three lines
+        const int x = key->sizeHint().width() - 12 - QFontMetrics(key->font()).horizontalAdvance(u'1') - 5 - 10;
+        for (int y = 0; y < picture.height(); ++y)
+            rows += picture.pixelColor(x, y) == theme().muted;
+        QVERIFY(std::abs(rows - panel->view()->widthOf(1)) < 2.5);
+    }
+
     void anotherStageLeavesTheLinksForTheHeatmap() {
         const auto window = windowOn("patterns", QStringLiteral("a b c d"), linksView());
         View view = window->workspace().view();

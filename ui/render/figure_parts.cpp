@@ -3,7 +3,6 @@
 #include "core/model/captured_attention.h"
 #include "core/tensor/errors.h"
 #include "ui/render/figure_text.h"
-#include "ui/render/head_colors.h"
 
 #include <algorithm>
 
@@ -95,9 +94,7 @@ QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head,
         break;
     }
     const ModelConfig& config = trace.config();
-    const int kv = config.kvHeadOf(head);
-    const QString ofKv = config.kvHeads == config.heads ? FigureText::tr("of head %1").arg(head.value)
-                                                        : FigureText::tr("of key/value head %1").arg(kv);
+    const QString ofKv = FigureText::tr("of %1").arg(kvHeadTitle(config, config.kvHeadOf(head)));
     switch (stage) {
     case Stage::Q:
         return FigureText::tr("d_k of head %1").arg(head.value);
@@ -137,6 +134,25 @@ std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matr
     return starts;
 }
 
+bool sharesKeys(const ModelConfig& config) {
+    return config.kvHeads != config.heads;
+}
+
+QString kvHeadTitle(const ModelConfig& config, int kvHead) {
+    if (!sharesKeys(config))
+        return FigureText::tr("head %1").arg(kvHead);
+    const int each = config.heads / config.kvHeads;
+    return FigureText::tr("KV head %1 (heads %2–%3)").arg(kvHead).arg(kvHead * each).arg((kvHead + 1) * each - 1);
+}
+
+std::vector<BandHead> bandHeads(const ModelConfig& config, Stage stage, std::size_t count) {
+    const bool ofKv = stage == Stage::ProjectionK || stage == Stage::ProjectionV;
+    std::vector<BandHead> heads;
+    for (std::size_t band = 0; band < count; ++band)
+        heads.push_back({static_cast<int>(band), ofKv && sharesKeys(config)});
+    return heads;
+}
+
 Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font) {
     const HeadIndex head = view.heads.front();
     const ShownStage whole = shownStage(trace, view.layer, head, stage, View()); // every token: a chain needs them
@@ -155,8 +171,7 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
     panel.rowTitle = stageAxisTitle(trace, stage, head, true);
     panel.colTitle = stageAxisTitle(trace, stage, head, false);
     panel.bandStarts = stageBands(trace, stage, *matrix);
-    for (std::size_t band = 0; band < panel.bandStarts.size(); ++band)
-        panel.bandColors.push_back(headColor(static_cast<int>(band)));
+    panel.bandHeads = bandHeads(trace.config(), stage, panel.bandStarts.size());
     if (stage == Stage::Weights || stage == Stage::Masked)
         panel.emptyRows = trace.layer(view.layer).emptyRows;
     panel.numbers = view.values;

@@ -24,6 +24,10 @@ QString everyTokenRemark(const View& view);
 QStringList stageLabels(const AttentionTrace& trace, Stage stage, bool rows, int count, const QFont& font);
 QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head, bool rows);
 QString shapeText(const Matrix& matrix); // "8 × 32"
+// True where several query heads share a key/value head (grouped-query attention).
+bool sharesKeys(const ModelConfig& config);
+QString kvHeadTitle(const ModelConfig& config, int kvHead); // "head 3", or "KV head 0 (heads 0–3)"
+std::vector<BandHead> bandHeads(const ModelConfig& config, Stage stage, std::size_t count); // of the first count bands
 std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matrix& matrix);
 
 // A stage as a panel with its own range ("this matrix"), for figures that show several stages.

@@ -33,7 +33,7 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
                 x = figurePad;
                 y += line + 3;
             }
-            sheet.fill(QRectF(x, y + line / 2 - 4, 8, 8), linkColor(static_cast<int>(i), spec.dark));
+            sheet.fill(QRectF(x, y + line / 2 - 4, 8, 8), heads[i].color(spec.dark));
             sheet.text(QRectF(x + 14, y, w - 14, line), Qt::AlignLeft, name, font, sheet.theme().muted);
             x += w;
         }
@@ -91,14 +91,14 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
                    markedKey == label.index ? sheet.theme().accent : sheet.theme().text);
     }
 
-    const LinkColumns columns{x0, x1, top0, top1, pitch};
+    const LinkColumns columns{x0, x1, top0, top1, pitch, static_cast<int>(heads.size())};
     if (sheet.paints())
         for (const Link& link : links.drawn)
-            paintLink(*sheet.painter(), columns, link, linkColor(link.head, spec.dark), heads.size() > 1 ? 0.62 : 0.75);
+            paintLink(*sheet.painter(), columns, links, link, spec.dark);
     y += longer * pitch + 12;
     // What the widths mean.
     double x = figurePad;
-    for (const double weight : {0.1, 0.5, 1.0}) {
+    for (const double weight : linkKeyWeights) {
         const QString name = QString::number(weight);
         if (sheet.paints()) {
             sheet.painter()->setPen(QPen(sheet.theme().muted, columns.widthOf(weight), Qt::SolidLine, Qt::FlatCap));

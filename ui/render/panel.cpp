@@ -137,13 +137,13 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
                                                    area.bottom(), figureDevice()))
             sheet.text(note.rect, Qt::AlignLeft | Qt::AlignTop, notes.texts[note.index], notes.font, theme.muted);
     }
-    for (std::size_t b = 0; b < panel.bandColors.size(); ++b) { // in the gap between labels and cells
+    for (std::size_t b = 0; b < panel.bandHeads.size(); ++b) { // in the gap between labels and cells
         const int start = panel.bandStarts[b];
         const int end = b + 1 < panel.bandStarts.size() ? panel.bandStarts[b + 1] : panel.colCount();
-        const double inset = panel.bandColors.size() > 1 ? std::min(1.0, 0.1 * (end - start) * pitch.width()) : 0;
+        const double inset = panel.bandHeads.size() > 1 ? std::min(1.0, 0.1 * (end - start) * pitch.width()) : 0;
         sheet.fill(QRectF(area.left() + start * pitch.width() + inset, area.top() - gap,
                           (end - start) * pitch.width() - 2 * inset, gap - 0.5),
-                   panel.bandColors[b]);
+                   panel.bandHeads[b].color(sheet.isDark()));
     }
     drawMarkFrames(sheet, panel, area);
 }

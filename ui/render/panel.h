@@ -4,6 +4,7 @@
 
 #include "core/attention/view.h"
 #include "ui/render/axis_labels.h"
+#include "ui/render/head_colors.h"
 #include "ui/render/sheet.h"
 
 #include <QStringList>
@@ -20,8 +21,8 @@ struct Panel {
     std::vector<bool> emptyRows; // fully masked; may be empty
     QStringList rowNotes;        // a number beside each row, under rowNotesTitle; empty: none
     QString rowNotesTitle;
-    std::vector<int> bandStarts;    // columns where a head's band begins
-    std::vector<QColor> bandColors; // one per band: a strip above it; may be empty
+    std::vector<int> bandStarts;     // columns where a head's band begins
+    std::vector<BandHead> bandHeads; // one per band: a strip above it in the head's colour; may be empty
     std::optional<int> markedRow, markedCol;
     std::optional<CellRef> markedCell; // also marked where both of the above are
     bool numbers = false;

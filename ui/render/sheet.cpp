@@ -80,7 +80,7 @@ QString displayText(const std::string& utf8, const QFont& font) {
 }
 
 Sheet::Sheet(QPainter* painter, bool dark, double fontSizePt)
-    : m_painter(painter), m_theme(FigureTheme::of(dark)), m_pointSize(fontSizePt) {}
+    : m_painter(painter), m_dark(dark), m_theme(FigureTheme::of(dark)), m_pointSize(fontSizePt) {}
 
 QFont Sheet::deviceFont(QFont font) const {
     if (m_painter && m_painter->device() && m_painter->device()->logicalDpiY() > 0)
@@ -124,8 +124,7 @@ void Sheet::text(const QRectF& rect, Qt::Alignment align, const QString& text, c
 void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font,
                    const QColor& color) {
     // Turned about the rectangle's lower left corner: along is upwards, across is to the right.
-    Sheet turned(m_painter, false, m_pointSize);
-    turned.m_theme = m_theme;
+    Sheet turned(m_painter, m_dark, m_pointSize);
     if (m_painter) {
         m_painter->save();
         m_painter->translate(rect.left(), rect.bottom());

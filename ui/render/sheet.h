@@ -43,6 +43,7 @@ public:
     Sheet(QPainter* painter, bool dark, double fontSizePt);
 
     const FigureTheme& theme() const { return m_theme; }
+    bool isDark() const { return m_dark; }
     bool paints() const { return m_painter != nullptr; }
     QPainter* painter() { return m_painter; }
 
@@ -77,6 +78,7 @@ public:
 
 private:
     QPainter* m_painter;
+    bool m_dark;
     FigureTheme m_theme;
     double m_pointSize;
     std::vector<PlacedText> m_texts;

@@ -50,6 +50,22 @@ std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const
     return lines;
 }
 
+// "n = 8 queries, m = 8 keys, ...", and what else holds for all blocks.
+QString sizesRemark(const AttentionTrace& trace, const View& view) {
+    const ModelConfig& config = trace.config();
+    QStringList parts{FigureText::tr("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
+                          .arg(trace.scenario.queries())
+                          .arg(trace.scenario.keys())
+                          .arg(config.dModel)
+                          .arg(config.dK)
+                          .arg(config.dV)};
+    if (sharesKeys(config))
+        parts << FigureText::tr("K and V of %1").arg(kvHeadTitle(config, config.kvHeadOf(view.heads.front())));
+    if (const QString remark = everyTokenRemark(view); !remark.isEmpty())
+        parts << remark;
+    return parts.join(QStringLiteral("; "));
+}
+
 // The range under a block, small: lo, bar, hi.
 void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale) {
     const QFont small = sheet.font(0.8);
@@ -90,17 +106,9 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
     const double text = sheet.lineHeight(font), smallText = sheet.lineHeight(small);
 
     double y = figurePad;
-    const ModelConfig& config = trace.config();
-    y +=
-        drawHeading(sheet, {figurePad, y}, inner, spec,
-                    sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
-                    FigureText::tr("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
-                            .arg(trace.scenario.queries())
-                            .arg(trace.scenario.keys())
-                            .arg(config.dModel)
-                            .arg(config.dK)
-                            .arg(config.dV) +
-                        (everyTokenRemark(view).isEmpty() ? QString() : QStringLiteral("; ") + everyTokenRemark(view)));
+    y += drawHeading(sheet, {figurePad, y}, inner, spec,
+                     sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
+                     sizesRemark(trace, view));
 
     // Labels of rows take the same room in all lines, so that first blocks stand below each other.
     const double maxLabel = 0.16 * inner;
