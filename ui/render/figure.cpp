@@ -6,6 +6,7 @@
 #include "ui/render/figure_parts.h"
 
 #include <QFileInfo>
+#include <algorithm>
 #include <ostream>
 
 namespace headscope {
@@ -37,9 +38,12 @@ QSizeF figureSizeMm(const FigureSource& source, const FigureSpec& spec) {
     Sheet sheet(nullptr, spec.dark, spec.fontSizePt);
     const auto asked = spec.heightMm ? std::optional(*spec.heightMm * unitsPerMm) : std::nullopt;
     const double height = drawFigure(sheet, source, spec, spec.widthMm * unitsPerMm, asked);
-    if (asked && height > *asked + 1)
+    const bool grows = spec.leastRow > 0;
+    if (asked && height > *asked + 1 && !grows)
         refuseSize(spec);
-    return {spec.widthMm, spec.heightMm ? *spec.heightMm : height / unitsPerMm};
+    if (!asked || grows)
+        return {spec.widthMm, std::max(spec.heightMm.value_or(0), height / unitsPerMm)};
+    return {spec.widthMm, *spec.heightMm};
 }
 
 void paintFigure(QPainter& painter, const FigureSource& source, const FigureSpec& spec) {

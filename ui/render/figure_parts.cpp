@@ -41,7 +41,7 @@ void checkFigure(const FigureSource& source, const FigureSpec& spec) {
 
 void refuseSize(const FigureSpec& spec) {
     const auto mm = [](double v) { return QString::number(v, 'g', 5).toStdString(); };
-    throw InputError(
+    throw FigureTooSmall(
         "the figure of " + mm(spec.widthMm) + (spec.heightMm ? " x " + mm(*spec.heightMm) : std::string()) +
         " mm leaves no room beside its labels in " + mm(spec.fontSizePt) + " pt: make it larger or the font smaller");
 }

@@ -16,7 +16,7 @@ inline QColor headColor(int head, bool dark = false) {
                                                   0xff6a3d9a, 0xffa0b030, 0xffee8866, 0xff3a9c94};
     static constexpr std::array<QRgb, 12> onDark{0xff4f9fe0, 0xffe8743a, 0xff33c495, 0xffe39ac4,
                                                  0xfff2b53c, 0xff8fd0f5, 0xffc99a6b, 0xffd4608f,
-                                                 0xffa98af0, 0xffc2c25c, 0xfff5b09a, 0xff6fd0c0};
+                                                 0xffa98af0, 0xffb8cc4a, 0xfff5b09a, 0xff6fd0c0};
     const auto place = static_cast<std::size_t>(head);
     const QColor color = QColor::fromRgb((dark ? onDark : onLight)[place % onLight.size()]);
     return place / onLight.size() % 2 == 0 ? color : color.darker(150);

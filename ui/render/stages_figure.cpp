@@ -131,7 +131,7 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
     if (height) {
         const double fixed = y + static_cast<double>(lines.size()) * (header + footer) + colLabels + figurePad;
         const double rows = 2.0 * longer + 2.0 * n;
-        pitch = std::min(2 * text, (*height - fixed) / rows);
+        pitch = std::max(std::min(2 * text, (*height - fixed) / rows), spec.leastRow);
         if (pitch <= 0.2)
             refuseSize(spec);
         if (pitch < 0.4 * text) // specks instead of words
