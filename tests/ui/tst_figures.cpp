@@ -29,6 +29,9 @@ private slots:
     void oneLayersHeadsFillTheGrid();
     void symbolsOfAWalkAreWrittenInFull();
     void aWalkTakesTwoLinesWhereThatMakesItsCellsLarger();
+    void aWalkHasOneCellSizeAndBreaksBeforeAnOperator();
+    void numbersOfAWalkAreReadableOrOnlyThoseOfTheMarkedCell();
+    void rowSumsHaveNoColours();
 };
 
 void TestFigures::initTestCase() {
@@ -278,6 +281,77 @@ void TestFigures::aWalkTakesTwoLinesWhereThatMakesItsCellsLarger() {
     };
     QCOMPARE(lines(1400, 260), qsizetype(1));
     QCOMPARE(lines(500, 420), qsizetype(2));
+}
+
+void TestFigures::aWalkHasOneCellSizeAndBreaksBeforeAnOperator() {
+    const FigureSource source = toyFigure(wordsOf(8));
+    Sheet sheet(nullptr, false, 9);
+    for (const Stage stage :
+         {Stage::Weights, Stage::Scores, Stage::Scaled, Stage::Masked, Stage::HeadOutput, Stage::Norms})
+        for (const double width : {300.0, 420.0, 600.0, 900.0, 1400.0})
+            for (const double height : {260.0, 400.0}) {
+                View view;
+                view.figure = FigureKind::Walk;
+                view.stage = stage;
+                const Walk walk = makeWalk(source.trace, view, sheet.font());
+                const std::optional<WalkLayout> layout = layOutWalk(sheet, walk, {0, 0}, width, height);
+                if (!layout)
+                    continue;
+                std::optional<QSizeF> cell;
+                double line = layout->places.front().topLeft.y();
+                for (std::size_t i = 0; i < layout->places.size(); ++i) {
+                    const WalkMatrix& m = walk.matrices[i];
+                    const WalkLayout::Place& at = layout->places[i];
+                    if (at.topLeft.y() > line + 20) {
+                        line = at.topLeft.y();
+                        QVERIFY2(m.before.startsWith(u'=') || m.before.startsWith(u'÷'), qPrintable(m.before));
+                    }
+                    if (m.tall || m.panel.isPlain || m.panel.colCount() > 32)
+                        continue;
+                    if (cell)
+                        QVERIFY(std::abs(cell->width() - at.pitch.width()) < 0.5 &&
+                                std::abs(cell->height() - at.pitch.height()) < 0.5);
+                    cell = at.pitch;
+                    QVERIFY2(at.pitch.width() < 3.5 * at.pitch.height(), qPrintable(m.symbol));
+                }
+            }
+}
+
+void TestFigures::numbersOfAWalkAreReadableOrOnlyThoseOfTheMarkedCell() {
+    const FigureSource source = toyFigure(wordsOf(8));
+    View view;
+    view.figure = FigureKind::Walk;
+    view.values = true;
+    view.cell = CellRef{5, 3};
+    bool numbered = false, bare = false;
+    for (const double width : {420.0, 700.0, 1400.0}) {
+        Sheet sheet(nullptr, false, 9);
+        sheet.setLeastNumber(6.75);
+        Walk walk = makeWalk(source.trace, view, sheet.font());
+        markWalk(walk, walk.start);
+        const std::optional<WalkLayout> layout = layOutWalk(sheet, walk, {0, 0}, width, 360);
+        QVERIFY(layout);
+        drawWalk(sheet, walk, *layout, width);
+        QStringList texts;
+        for (const auto& t : sheet.placedTexts())
+            texts << t.text;
+        const CellPicture& scores = *walk.matrices.front().panel.picture;
+        const bool all = layout->places.front().numbers.has_value();
+        (all ? numbered : bare) = true;
+        QVERIFY(!all || layout->places.front().numbers->pointSizeF() >= 6.75);
+        for (std::size_t i = 0; i < walk.matrices.size(); ++i)
+            QVERIFY(walk.matrices[i].panel.isPlain || layout->places[i].numbers.has_value() == all);
+        QVERIFY(all || texts.contains(cellNumber(scores.matrix()(5, 3), scores.decimals())));
+    }
+    QVERIFY(numbered && bare);
+}
+
+// They are no shares: under the colours of 0 to 1 they would all be the brightest.
+void TestFigures::rowSumsHaveNoColours() {
+    View view;
+    const Walk walk = makeWalk(toyFigure("The cat sat").trace, view, figureFont(8));
+    for (const WalkMatrix& m : walk.matrices)
+        QCOMPARE(m.panel.isPlain, m.symbol == QStringLiteral("row sums"));
 }
 
 QTEST_MAIN(TestFigures)

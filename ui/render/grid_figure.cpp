@@ -221,7 +221,7 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
                 ColorScale(view.colors, kind.isSigned, shownRange(own, view.stage, {&stage, 1}, {}).range, view.curve);
         }
         const QRectF area(figurePad + labelRoom + column * pitch, y + row * rowPitch, side, side);
-        sheet.cells(shownPicture(stage, scale), area, false, 131072 / (layers * heads));
+        sheet.cells(shownPicture(stage, scale), area, std::nullopt, 131072 / (layers * heads));
         sheet.frame(area, sheet.theme().line, 0.4);
         QString name = headName(trace, LayerIndex{l}, head);
         if (wrapped)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headscope {
 namespace {
@@ -53,18 +54,65 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
     return room;
 }
 
+// A number over its cell, large enough to be read. It may stand over neighbours, but over no more than `wider` times
+// its own width and `higher` times its own height; else there is none. Returns what it covers.
+static std::optional<QRectF> drawMarkedNumber(Sheet& sheet, const Panel& panel, const QRectF& area, CellRef at,
+                                              double wider, double higher) {
+    const CellPicture& picture = *panel.picture;
+    if (picture.pyramid().at(at.row, at.col) == ColorScale::masked)
+        return std::nullopt;
+    const QFont font = figureFont(sheet.leastNumber());
+    const QString number = cellNumber(picture.matrix()(at.row, at.col), picture.decimals());
+    const double line = sheet.lineHeight(font);
+    const QSizeF needed(sheet.width(number, font), std::isinf(higher) ? line : 0.85 * line);
+    const QRectF cell = cellRect(area, panel.rowCount(), panel.colCount(), at.row, at.col);
+    if (needed.width() > wider * cell.width() || needed.height() > higher * cell.height())
+        return std::nullopt;
+    QRectF ground(QPointF(), needed.expandedTo(cell.size()));
+    ground.moveCenter(cell.center());
+    ground.moveLeft(std::max(area.left(), std::min(ground.left(), area.right() - ground.width())));
+    const QColor color = panel.isPlain ? sheet.theme().background : QColor::fromRgb(picture.color(at.row, at.col));
+    sheet.fill(ground, color);
+    sheet.text(QRectF(ground.left(), ground.center().y() - line / 2, ground.width(), line), Qt::AlignCenter, number,
+               font, QColor::fromRgb(ColorScale::inkOn(color.rgb())));
+    return ground;
+}
+
+static std::optional<CellRef> markedCellOf(const Panel& panel) {
+    if (!panel.markedCell && panel.markedRow && panel.markedCol)
+        return CellRef{*panel.markedRow, *panel.markedCol};
+    return panel.markedCell;
+}
+
+// The numbers of a marked row or column, and the frame about them, which is wider than the cells where they are.
+static void frameMarkedLine(Sheet& sheet, const Panel& panel, const QRectF& area, QRectF line, bool isRow) {
+    const int count = isRow ? panel.colCount() : panel.rowCount();
+    for (int i = 0; panel.numbersOfMarks && i < count; ++i) {
+        const CellRef at = isRow ? CellRef{*panel.markedRow, i} : CellRef{i, *panel.markedCol};
+        const auto covered = drawMarkedNumber(sheet, panel, area, at, isRow ? 1.15 : 3, isRow ? 2 : 1.15);
+        if (covered && !isRow)
+            line = QRectF(QPointF(std::min(line.left(), covered->left()), line.top()),
+                          QPointF(std::max(line.right(), covered->right()), line.bottom()));
+    }
+    sheet.frame(line, sheet.theme().accent, 1);
+}
+
 static void drawMarkFrames(Sheet& sheet, const Panel& panel, const QRectF& area) {
     const double w = area.width() / panel.colCount(), h = area.height() / panel.rowCount();
-    const QColor& accent = sheet.theme().accent;
     if (panel.markedRow)
-        sheet.frame(QRectF(area.left(), area.top() + *panel.markedRow * h, area.width(), h), accent, 1);
+        frameMarkedLine(sheet, panel, area, QRectF(area.left(), area.top() + *panel.markedRow * h, area.width(), h),
+                        true);
     if (panel.markedCol)
-        sheet.frame(QRectF(area.left() + *panel.markedCol * w, area.top(), w, area.height()), accent, 1);
-    std::optional<CellRef> cell = panel.markedCell;
-    if (!cell && panel.markedRow && panel.markedCol)
-        cell = {*panel.markedRow, *panel.markedCol};
-    if (cell)
-        sheet.frame(cellRect(area, panel.rowCount(), panel.colCount(), cell->row, cell->col), accent, 2);
+        frameMarkedLine(sheet, panel, area, QRectF(area.left() + *panel.markedCol * w, area.top(), w, area.height()),
+                        false);
+    if (const std::optional<CellRef> cell = markedCellOf(panel)) {
+        constexpr double any = std::numeric_limits<double>::infinity();
+        std::optional<QRectF> covered;
+        if (panel.numbersOfMarks)
+            covered = drawMarkedNumber(sheet, panel, area, *cell, any, any);
+        sheet.frame(covered.value_or(cellRect(area, panel.rowCount(), panel.colCount(), cell->row, cell->col)),
+                    sheet.theme().accent, 2);
+    }
 }
 
 void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
@@ -73,7 +121,13 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
     const QFont font = sheet.font(), bold = sheet.font(1, true);
     const double line = sheet.lineHeight(font);
     const QRectF area(topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount()));
-    sheet.cells(panel.picture, area, panel.numbers);
+    std::optional<QFont> numbers;
+    if (panel.numbers)
+        numbers = panel.numberFont ? panel.numberFont : sheet.numbersIn(*panel.picture, pitch);
+    if (panel.isPlain)
+        sheet.plainCells(panel.picture, area, numbers);
+    else
+        sheet.cells(panel.picture, area, numbers);
 
     double y = area.top() - gap;
     if (shows.cols && !panel.cols.isEmpty()) {
@@ -188,6 +242,38 @@ CutCount countCut(const CellPicture& picture) {
 QString rangeNumber(double value) {
     const QString text = QString::number(value, 'g', 4);
     return text == QStringLiteral("-0") ? QStringLiteral("0") : text;
+}
+
+double smallBarWidth(const Sheet& sheet, const ColorScale& scale) {
+    const QFont small = sheet.font(0.8);
+    return sheet.width(rangeNumber(scale.range().lo), small) + 24 + sheet.width(rangeNumber(scale.range().hi), small);
+}
+
+void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale) {
+    const QFont small = sheet.font(0.8);
+    const double line = sheet.lineHeight(small);
+    const QString lo = rangeNumber(scale.range().lo), hi = rangeNumber(scale.range().hi);
+    const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
+                 bar = std::min(width - loWidth - hiWidth - 8, 64.0);
+    if (bar < 8) {
+        const QString ends = lo + QStringLiteral(" … ") + hi;
+        if (sheet.width(ends, small) <= width)
+            sheet.text(QRectF(topLeft, QSizeF(width, line)), Qt::AlignLeft, ends, small, sheet.theme().muted);
+        return;
+    }
+    Matrix ramp(1, 64);
+    for (int i = 0; i < 64; ++i)
+        ramp(0, i) = static_cast<float>(scale.range().lo + (scale.range().hi - scale.range().lo) * i / 63);
+    if (sheet.paints()) {
+        CellStyle style;
+        style.hairline = QColor();
+        style.clipMarks = false;
+        paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale),
+                   QRectF(topLeft.x() + loWidth + 4, topLeft.y() + line / 2 - 2.5, bar, 5), style);
+    }
+    sheet.text(QRectF(topLeft, QSizeF(loWidth + 1, line)), Qt::AlignLeft, lo, small, sheet.theme().muted);
+    sheet.text(QRectF(topLeft.x() + loWidth + bar + 8, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi, small,
+               sheet.theme().muted);
 }
 
 double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text,

@@ -26,7 +26,10 @@ struct Panel {
     std::optional<int> markedRow, markedCol;
     std::optional<CellRef> markedCell; // also marked where both of the above are
     bool numbers = false;
-    bool elides = false; // long labels are elided, as many matrices share a line; else only above 64
+    std::optional<QFont> numberFont; // of its numbers; nothing: as large as they fit
+    bool numbersOfMarks = false;     // what is marked has its number, though the other cells have none
+    bool isPlain = false;            // numbers without colours
+    bool elides = false;             // long labels are elided, as many matrices share a line; else only above 64
 
     int rowCount() const { return picture->matrix().rows(); }
     int colCount() const { return picture->matrix().cols(); }
@@ -72,6 +75,10 @@ struct BarText {
 };
 double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text,
                     CutCount cut);
+// The range under a matrix among others, small: lo, bar, hi; without the bar where the width is less than
+// smallBarWidth.
+double smallBarWidth(const Sheet& sheet, const ColorScale& scale);
+void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale);
 QString rangeNumber(double value); // four significant digits
 
 } // namespace headscope

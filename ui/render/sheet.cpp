@@ -212,7 +212,12 @@ double Sheet::formulaWidth(const QString& text, const QFont& font) {
     return measure.formula({0, 0}, text, font, m_theme.text);
 }
 
-void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers, std::int64_t vectorCells) {
+std::optional<QFont> Sheet::numbersIn(const CellPicture& picture, QSizeF cell) const {
+    return numberFont(picture, font(), leastNumber(), cell, figureDevice());
+}
+
+void Sheet::cells(const SharedPicture& picture, const QRectF& area, const std::optional<QFont>& numbers,
+                  std::int64_t vectorCells) {
     m_cells.push_back({area, picture});
     if (!m_painter || picture->matrix().empty())
         return;
@@ -221,13 +226,24 @@ void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers
     style.hatchLine = m_theme.hatchLine;
     style.hairline = m_theme.hairline;
     style.vectorCells = vectorCells;
-    if (numbers) {
-        const QSizeF cell(area.width() / picture->matrix().cols(), area.height() / picture->matrix().rows());
-        style.numbers = numberFont(*picture, font(), 3.5, cell, figureDevice());
-        if (style.numbers)
-            style.numbers = deviceFont(*style.numbers);
-    }
+    if (numbers)
+        style.numbers = deviceFont(*numbers);
     paintCells(*m_painter, *picture, area, style);
+}
+
+void Sheet::plainCells(const SharedPicture& picture, const QRectF& area, const std::optional<QFont>& numbers) {
+    m_cells.push_back({area, picture});
+    frame(area, m_theme.muted, 0.8);
+    if (!m_painter || !numbers)
+        return;
+    const Matrix& matrix = picture->matrix();
+    m_painter->setFont(deviceFont(*numbers));
+    m_painter->setPen(m_theme.text);
+    for (int r = 0; r < matrix.rows(); ++r)
+        for (int c = 0; c < matrix.cols(); ++c)
+            m_painter->drawText(cellRect(area, matrix.rows(), matrix.cols(), r, c),
+                                Qt::AlignCenter | Qt::TextSingleLine | Qt::TextDontClip,
+                                cellNumber(matrix(r, c), picture->decimals()));
 }
 
 void Sheet::frame(const QRectF& rect, const QColor& color, double width) {

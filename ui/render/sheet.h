@@ -10,6 +10,8 @@
 #include <QFont>
 #include <QPainter>
 #include <QString>
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace headscope {
@@ -27,6 +29,9 @@ QString displayText(const std::string& utf8, const QFont& font);
 QFont figureFont(double pointSize, bool bold = false);
 // A device of 96 dots per inch, to measure on.
 const QPaintDevice* figureDevice();
+
+// Nothing in a figure is set smaller than printers ask for, unless the whole figure is.
+inline constexpr double leastPoint = 5;
 
 class Sheet {
 public:
@@ -63,8 +68,18 @@ public:
     double formula(QPointF topLeft, const QString& text, const QFont& font, const QColor& color);
     double formulaWidth(const QString& text, const QFont& font);
 
-    // Vector devices: a matrix of more than vectorCells cells becomes an image (a page of many thumbnails).
-    void cells(const SharedPicture& picture, const QRectF& area, bool numbers, std::int64_t vectorCells = 1024 * 256);
+    // Numbers in cells are never smaller than this; where they would be, none is written.
+    void setLeastNumber(double points) { m_leastNumber = points; }
+    double leastNumber() const { return std::min(m_leastNumber, m_pointSize); }
+    // In which all numbers of the picture fit into cells of this size; nothing where they do not.
+    std::optional<QFont> numbersIn(const CellPicture& picture, QSizeF cell) const;
+
+    // numbers: their font; nothing: none. Vector devices: a matrix of more than vectorCells cells becomes an image (a
+    // page of many thumbnails).
+    void cells(const SharedPicture& picture, const QRectF& area, const std::optional<QFont>& numbers,
+               std::int64_t vectorCells = 1024 * 256);
+    // Numbers in a grid, without colours.
+    void plainCells(const SharedPicture& picture, const QRectF& area, const std::optional<QFont>& numbers);
     void frame(const QRectF& rect, const QColor& color, double width);
     void fill(const QRectF& rect, const QColor& color);
     void line(QPointF from, QPointF to, const QColor& color, double width);
@@ -80,7 +95,7 @@ private:
     QPainter* m_painter;
     bool m_dark;
     FigureTheme m_theme;
-    double m_pointSize;
+    double m_pointSize, m_leastNumber = leastPoint;
     std::vector<PlacedText> m_texts;
     std::vector<PlacedCells> m_cells;
 };

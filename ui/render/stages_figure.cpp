@@ -66,33 +66,6 @@ QString sizesRemark(const AttentionTrace& trace, const View& view) {
     return parts.join(QStringLiteral("; "));
 }
 
-// The range under a block, small: lo, bar, hi.
-void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale) {
-    const QFont small = sheet.font(0.8);
-    const double line = sheet.lineHeight(small);
-    const QString lo = rangeNumber(scale.range().lo), hi = rangeNumber(scale.range().hi);
-    const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
-                 bar = std::min(width - loWidth - hiWidth - 8, 64.0);
-    sheet.text(QRectF(topLeft, QSizeF(loWidth + 1, line)), Qt::AlignLeft, lo, small, sheet.theme().muted);
-    if (bar >= 8) {
-        Matrix ramp(1, 64);
-        for (int i = 0; i < 64; ++i)
-            ramp(0, i) = static_cast<float>(scale.range().lo + (scale.range().hi - scale.range().lo) * i / 63);
-        if (sheet.paints()) {
-            CellStyle style;
-            style.hairline = QColor();
-            style.clipMarks = false;
-            paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale),
-                       QRectF(topLeft.x() + loWidth + 4, topLeft.y() + line / 2 - 2.5, bar, 5), style);
-        }
-        sheet.text(QRectF(topLeft.x() + loWidth + bar + 8, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi, small,
-                   sheet.theme().muted);
-    } else {
-        sheet.text(QRectF(topLeft.x() + loWidth, topLeft.y(), width - loWidth, line), Qt::AlignLeft,
-                   QStringLiteral(" … ") + hi, small, sheet.theme().muted);
-    }
-}
-
 } // namespace
 
 double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,

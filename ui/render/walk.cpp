@@ -294,7 +294,7 @@ void Builder::softmax() {
           FigureText::tr("exp(masked − row max)"), m_row, m_col, QStringLiteral("exp"), false);
     WalkMatrix& sum = other(share(std::move(sums)), rows, {}, FigureText::tr("row sums"), m_row, m_nowhere,
                             QStringLiteral("÷"), false);
-    sum.panel.numbers = true;
+    sum.panel.numbers = sum.panel.isPlain = true; // not in the range of what stands beside it
     stage(Stage::Weights, m_row, m_col, m_equals);
 }
 
