@@ -32,6 +32,9 @@ private slots:
     void aWalkHasOneCellSizeAndBreaksBeforeAnOperator();
     void numbersOfAWalkAreReadableOrOnlyThoseOfTheMarkedCell();
     void rowSumsHaveNoColours();
+    void oneOutlierDoesNotBlankTheEmbedding();
+    void formulasAndLabelsKeepAwayFromTheBands();
+    void aGridNamesItsAxesOnceAndItsSiteInWords();
 };
 
 void TestFigures::initTestCase() {
@@ -332,16 +335,13 @@ void TestFigures::numbersOfAWalkAreReadableOrOnlyThoseOfTheMarkedCell() {
         const std::optional<WalkLayout> layout = layOutWalk(sheet, walk, {0, 0}, width, 360);
         QVERIFY(layout);
         drawWalk(sheet, walk, *layout, width);
-        QStringList texts;
-        for (const auto& t : sheet.placedTexts())
-            texts << t.text;
         const CellPicture& scores = *walk.matrices.front().panel.picture;
         const bool all = layout->places.front().numbers.has_value();
         (all ? numbered : bare) = true;
         QVERIFY(!all || layout->places.front().numbers->pointSizeF() >= 6.75);
         for (std::size_t i = 0; i < walk.matrices.size(); ++i)
             QVERIFY(walk.matrices[i].panel.isPlain || layout->places[i].numbers.has_value() == all);
-        QVERIFY(all || texts.contains(cellNumber(scores.matrix()(5, 3), scores.decimals())));
+        QVERIFY(all || sheet.placedNumbers().contains(cellNumber(scores.matrix()(5, 3), scores.decimals())));
     }
     QVERIFY(numbered && bare);
 }
@@ -352,6 +352,61 @@ void TestFigures::rowSumsHaveNoColours() {
     const Walk walk = makeWalk(toyFigure("The cat sat").trace, view, figureFont(8));
     for (const WalkMatrix& m : walk.matrices)
         QCOMPARE(m.panel.isPlain, m.symbol == QStringLiteral("row sums"));
+}
+
+// mini's X has one dimension ten times all others.
+void TestFigures::oneOutlierDoesNotBlankTheEmbedding() {
+    ScenarioRequest request;
+    request.source.name = "mini";
+    request.text = "The cat sat on the mat";
+    FigureSource source;
+    source.trace = trace(makeScenario(request), referenceBackend());
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Stages;
+    spec.view.layer = LayerIndex{5};
+    const FigureLayout layout = figureLayout(source, spec);
+    const CellPicture& x = *layout.cells.front().picture;
+    const CutCount cut = countCut(x);
+    const auto beyond = static_cast<std::size_t>(cut.below + cut.above);
+    QVERIFY(beyond > 0 && beyond < x.matrix().size() / 50);
+    QString all;
+    for (const auto& t : layout.texts)
+        all += t.text + u' ';
+    QVERIFY2(all.contains(QStringLiteral("end at percentile 99")), qPrintable(all));
+    spec.view.range = {RangeSpec::Kind::Head};
+    const CutCount whole = countCut(*figureLayout(source, spec).cells.front().picture);
+    QCOMPARE(whole.below + whole.above, std::int64_t(0)); // as asked for
+}
+
+// The strips of the heads lie in the 4 units above the cells.
+void TestFigures::formulasAndLabelsKeepAwayFromTheBands() {
+    const FigureSource source = toyFigure("The cat sat on the mat");
+    FigureSpec spec;
+    for (const auto& [kind, stage] :
+         {std::pair{FigureKind::Stages, Stage::Weights}, {FigureKind::Walk, Stage::Scores}}) {
+        spec.view.figure = kind;
+        spec.view.stage = stage;
+        const FigureLayout layout = figureLayout(source, spec);
+        const QRectF area = layout.cells[1].area; // X W_Q + b_Q; K_h^T
+        const QRectF strips(area.left(), area.top() - 5, area.width(), 5);
+        for (const auto& t : layout.texts)
+            QVERIFY2(!t.rect.intersects(strips), qPrintable(t.text));
+    }
+}
+
+void TestFigures::aGridNamesItsAxesOnceAndItsSiteInWords() {
+    ScenarioRequest request;
+    request.source.name = "translate";
+    request.text = "the cat sleeps";
+    FigureSource source;
+    source.trace = trace(makeScenario(request), referenceBackend());
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Grid;
+    QString all;
+    for (const auto& t : figureLayout(source, spec).texts)
+        all += t.text + u' ';
+    QCOMPARE(all.count(QStringLiteral("rows: queries, columns: keys")), 1);
+    QVERIFY2(all.contains(QStringLiteral("decoder, cross-attention, all heads")), qPrintable(all));
 }
 
 QTEST_MAIN(TestFigures)

@@ -57,6 +57,8 @@ QSizeF figureSizeMm(const FigureSource& source, const FigureSpec& spec);
 // Paints into a painter whose logical unit is 1/96 inch; the figure fills figureSizeMm.
 void paintFigure(QPainter& painter, const FigureSource& source, const FigureSpec& spec);
 QImage figureImage(const FigureSource& source, const FigureSpec& spec);
+// Where numbers were asked for and cells have no room for them: which, and what to do. Else empty.
+QString numbersRemark(const FigureSource& source, const FigureSpec& spec);
 // The suffix chooses PNG, SVG or PDF; written atomically. Throws InputError (unknown suffix, cannot write, picture too
 // large).
 void writeFigure(const FigureSource& source, const FigureSpec& spec, const QString& path);

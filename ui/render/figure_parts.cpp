@@ -52,7 +52,30 @@ QString headTitle(LayerIndex layer, HeadIndex head) {
 
 QString sitePrefix(const AttentionTrace& trace) {
     const auto site = trace.config().site;
-    return site ? QString::fromStdString(std::string(siteName(*site)) + " ") : QString();
+    if (!site)
+        return {};
+    switch (*site) {
+    case Site::EncoderSelf:
+        return FigureText::tr("encoder, self-attention, ");
+    case Site::DecoderSelf:
+        return FigureText::tr("decoder, self-attention, ");
+    case Site::DecoderCross:
+        return FigureText::tr("decoder, cross-attention, ");
+    }
+    return {};
+}
+
+QString combinedHeads(const ModelConfig& config, const View& view) {
+    const bool isMean = view.combine == Combine::Mean;
+    const QString layer = QStringLiteral("L%1 ").arg(view.layer.value);
+    if (static_cast<int>(view.heads.size()) == config.heads)
+        return layer + (isMean ? FigureText::tr("mean of all %1 heads") : FigureText::tr("maximum of all %1 heads"))
+                           .arg(config.heads);
+    QStringList numbers;
+    for (const HeadIndex head : view.heads)
+        numbers << QString::number(head.value);
+    return layer + (isMean ? FigureText::tr("mean of heads %1") : FigureText::tr("maximum of heads %1"))
+                       .arg(numbers.join(QStringLiteral(", ")));
 }
 
 QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head) {

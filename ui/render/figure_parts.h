@@ -14,7 +14,9 @@ inline constexpr double figurePad = 8; // units around everything
 void checkFigure(const FigureSource& source, const FigureSpec& spec);
 
 QString headTitle(LayerIndex layer, HeadIndex head); // "L0 H3"
-// What stands before it in a heading: "decoder.cross " of an encoder-decoder, else nothing.
+// "L5 mean of heads 3, 7", of the view's layer and heads.
+QString combinedHeads(const ModelConfig& config, const View& view);
+// What stands before it in a heading: "decoder, cross-attention, " of an encoder-decoder, else nothing.
 QString sitePrefix(const AttentionTrace& trace);
 // "previous token", where the model names its heads; and whether it is switched off. Often empty.
 QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head);

@@ -18,9 +18,7 @@ QColor LinkHead::color(bool dark) const {
 static std::vector<LinkHead> readHeads(const AttentionTrace& trace, const View& view) {
     std::vector<LinkHead> heads;
     if (view.combine != Combine::None && view.heads.size() > 1) {
-        const QString how = view.combine == Combine::Mean ? FigureText::tr("mean") : FigureText::tr("maximum");
-        heads.push_back({FigureText::tr("L%1 %2 of %3 heads").arg(view.layer.value).arg(how).arg(view.heads.size()),
-                         shownHeads(trace, view), std::nullopt});
+        heads.push_back({combinedHeads(trace.config(), view), shownHeads(trace, view), std::nullopt});
         return heads;
     }
     for (const HeadIndex h : view.heads) {

@@ -11,6 +11,20 @@ namespace {
 
 constexpr double gap = 4; // between cells and what stands beside them
 
+// Between cells and what stands above them: the strips of the heads are in it.
+double gapAbove(const Panel& panel) {
+    return panel.bandHeads.empty() ? gap : 2 * gap;
+}
+
+// Bands are equally wide: thinned labels stand where they begin.
+void labelBands(LabelPlan& plan, const std::vector<int>& bandStarts) {
+    if (bandStarts.size() < 2 || plan.step < 2)
+        return;
+    const int band = bandStarts[1] - bandStarts[0];
+    while (plan.step % band != 0 && band % plan.step != 0)
+        ++plan.step;
+}
+
 } // namespace
 
 QStringList dimensionLabels(int count) {
@@ -21,15 +35,18 @@ QStringList dimensionLabels(int count) {
     return out;
 }
 
+double leastLabel(const Sheet& sheet, int count) {
+    const double least = std::min(leastPoint, sheet.pointSize());
+    return count <= 64 ? least : std::max(least, 0.75 * sheet.pointSize());
+}
+
 PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabels, PanelShows shows) {
     PanelRoom room;
     const QFont font = sheet.font();
     const double line = sheet.lineHeight(font);
-    // Up to 64 every label is written, however small; beyond, labels stay readable and are thinned.
-    const auto minPoint = [&](int count) { return count <= 64 ? 0.5 : 0.75 * sheet.pointSize(); };
     if (shows.rows && !panel.rows.isEmpty()) {
         room.rows = planLabels(Side::Left, panel.rows, font,
-                               {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice(),
+                               {pitch.height(), maxLabels.width(), leastLabel(sheet, panel.rowCount()), figureDevice(),
                                 panel.elides || panel.rowCount() > 64});
         room.left += room.rows.extent + gap;
     }
@@ -37,9 +54,10 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
         room.left += line + gap;
     if (shows.cols && !panel.cols.isEmpty()) {
         room.cols = planLabels(Side::Top, panel.cols, font,
-                               {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice(),
+                               {pitch.width(), maxLabels.height(), leastLabel(sheet, panel.colCount()), figureDevice(),
                                 panel.elides || panel.colCount() > 64});
-        room.top += room.cols.extent + gap;
+        labelBands(room.cols, panel.bandStarts);
+        room.top += room.cols.extent + gapAbove(panel);
     }
     if (shows.cols && !panel.colTitle.isEmpty())
         room.top += line + gap;
@@ -73,8 +91,7 @@ static std::optional<QRectF> drawMarkedNumber(Sheet& sheet, const Panel& panel, 
     ground.moveLeft(std::max(area.left(), std::min(ground.left(), area.right() - ground.width())));
     const QColor color = panel.isPlain ? sheet.theme().background : QColor::fromRgb(picture.color(at.row, at.col));
     sheet.fill(ground, color);
-    sheet.text(QRectF(ground.left(), ground.center().y() - line / 2, ground.width(), line), Qt::AlignCenter, number,
-               font, QColor::fromRgb(ColorScale::inkOn(color.rgb())));
+    sheet.number(ground, number, font, QColor::fromRgb(ColorScale::inkOn(color.rgb())));
     return ground;
 }
 
@@ -128,8 +145,10 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
         sheet.plainCells(panel.picture, area, numbers);
     else
         sheet.cells(panel.picture, area, numbers);
+    if (panel.numbers)
+        sheet.countNumbered(numbers.has_value());
 
-    double y = area.top() - gap;
+    double y = area.top() - gapAbove(panel);
     if (shows.cols && !panel.cols.isEmpty()) {
         for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, y, area.left(), pitch.width(), area.left(),
                                                     area.right(), figureDevice())) {
@@ -171,10 +190,12 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
         const double bottom = w > area.height() ? area.bottom() : area.center().y() + w / 2;
         sheet.textUp(QRectF(x - line, bottom - w - 0.5, line, w + 1), Qt::AlignLeft, panel.rowTitle, font, theme.muted);
     }
+    // Read on what most cells look like, whatever the theme: white where signed numbers are near 0.
+    const ColorScale& scale = panel.picture->scale();
+    const QColor ink = QColor::fromRgb(ColorScale::inkOn(scale.color(scale.isSigned() ? 0.0F : 0.1F)));
     for (int start : panel.bandStarts)
         if (start > 0)
-            sheet.line({area.left() + start * pitch.width(), area.top()},
-                       {area.left() + start * pitch.width(), area.bottom()}, theme.text, 0.8);
+            sheet.rule(area.left() + start * pitch.width(), area.top(), area.bottom(), ink, 0.8);
     for (std::size_t r = 0; r < panel.emptyRows.size(); ++r)
         if (panel.emptyRows[r])
             sheet.text(
@@ -207,8 +228,8 @@ void drawPanelMarks(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pi
     const QRectF area(topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount()));
     const FigureTheme& theme = sheet.theme();
     if (panel.markedCol && !panel.cols.isEmpty())
-        for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, area.top() - gap, area.left(), pitch.width(),
-                                                    area.left(), area.right(), figureDevice())) {
+        for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, area.top() - gapAbove(panel), area.left(),
+                                                    pitch.width(), area.left(), area.right(), figureDevice())) {
             if (label.index != panel.markedCol)
                 continue;
             sheet.fill(label.rect, ground);
@@ -244,36 +265,53 @@ QString rangeNumber(double value) {
     return text == QStringLiteral("-0") ? QStringLiteral("0") : text;
 }
 
+// A colour bar without its numbers, with arrows at an end that cuts numbers off. Each step is a number inside the
+// range, painted by the cell painter: the bar cannot disagree with the cells.
+static void paintRamp(Sheet& sheet, const QRectF& bar, const ColorScale& scale, int steps, CutCount cut) {
+    if (!sheet.paints())
+        return;
+    const ValueRange& range = scale.range();
+    Matrix ramp(1, steps);
+    for (int i = 0; i < steps; ++i)
+        ramp(0, i) = static_cast<float>(range.lo + (range.hi - range.lo) * i / (steps - 1));
+    CellStyle style;
+    style.hairline = QColor();
+    style.clipMarks = false;
+    paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale), bar, style);
+    const double middle = bar.center().y(), half = bar.height() / 2;
+    const auto arrow = [&](double edge, double tip, double value) {
+        sheet.painter()->setPen(Qt::NoPen);
+        sheet.painter()->setBrush(QColor::fromRgb(scale.color(static_cast<float>(value))));
+        sheet.painter()->drawPolygon(
+            QPolygonF{QPointF(edge, middle - half), QPointF(edge, middle + half), QPointF(tip, middle)});
+    };
+    if (cut.below > 0)
+        arrow(bar.left() - 1, bar.left() - 7, range.lo);
+    if (cut.above > 0)
+        arrow(bar.right() + 1, bar.right() + 7, range.hi);
+}
+
 double smallBarWidth(const Sheet& sheet, const ColorScale& scale) {
     const QFont small = sheet.font(0.8);
     return sheet.width(rangeNumber(scale.range().lo), small) + 24 + sheet.width(rangeNumber(scale.range().hi), small);
 }
 
-void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale) {
+void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, CutCount cut) {
     const QFont small = sheet.font(0.8);
-    const double line = sheet.lineHeight(small);
+    const double line = sheet.lineHeight(small), beside = cut.below + cut.above > 0 ? 9 : 4;
     const QString lo = rangeNumber(scale.range().lo), hi = rangeNumber(scale.range().hi);
     const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
-                 bar = std::min(width - loWidth - hiWidth - 8, 64.0);
+                 bar = std::min(width - loWidth - hiWidth - 2 * beside, 64.0);
     if (bar < 8) {
         const QString ends = lo + QStringLiteral(" … ") + hi;
         if (sheet.width(ends, small) <= width)
             sheet.text(QRectF(topLeft, QSizeF(width, line)), Qt::AlignLeft, ends, small, sheet.theme().muted);
         return;
     }
-    Matrix ramp(1, 64);
-    for (int i = 0; i < 64; ++i)
-        ramp(0, i) = static_cast<float>(scale.range().lo + (scale.range().hi - scale.range().lo) * i / 63);
-    if (sheet.paints()) {
-        CellStyle style;
-        style.hairline = QColor();
-        style.clipMarks = false;
-        paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale),
-                   QRectF(topLeft.x() + loWidth + 4, topLeft.y() + line / 2 - 2.5, bar, 5), style);
-    }
+    paintRamp(sheet, QRectF(topLeft.x() + loWidth + beside, topLeft.y() + line / 2 - 2.5, bar, 5), scale, 64, cut);
     sheet.text(QRectF(topLeft, QSizeF(loWidth + 1, line)), Qt::AlignLeft, lo, small, sheet.theme().muted);
-    sheet.text(QRectF(topLeft.x() + loWidth + bar + 8, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi, small,
-               sheet.theme().muted);
+    sheet.text(QRectF(topLeft.x() + loWidth + bar + 2 * beside, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi,
+               small, sheet.theme().muted);
 }
 
 double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text,
@@ -291,32 +329,9 @@ double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScal
     const double barWidth =
         std::clamp(width * 0.4, 40.0, std::max(40.0, std::min(180.0, width - lowWidth - highWidth - 32)));
 
-    // Each step is a number inside the range, painted by the cell painter: the bar cannot disagree with the cells.
     constexpr int steps = 128;
-    Matrix ramp(1, steps);
-    for (int i = 0; i < steps; ++i)
-        ramp(0, i) = static_cast<float>(range.lo + (range.hi - range.lo) * i / (steps - 1));
     const QRectF bar(topLeft.x() + lowWidth + 12, topLeft.y() + (line - thickness) / 2, barWidth, thickness);
-    if (sheet.paints()) {
-        CellStyle style;
-        style.hairline = QColor();
-        style.clipMarks = false;
-        paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale), bar, style);
-        sheet.painter()->setPen(Qt::NoPen);
-        const double middle = bar.center().y(), half = thickness / 2;
-        if (cut.below > 0) {
-            sheet.painter()->setBrush(QColor::fromRgb(scale.color(static_cast<float>(range.lo))));
-            sheet.painter()->drawPolygon(QPolygonF{QPointF(bar.left() - 1, middle - half),
-                                                   QPointF(bar.left() - 1, middle + half),
-                                                   QPointF(bar.left() - 7, middle)});
-        }
-        if (cut.above > 0) {
-            sheet.painter()->setBrush(QColor::fromRgb(scale.color(static_cast<float>(range.hi))));
-            sheet.painter()->drawPolygon(QPolygonF{QPointF(bar.right() + 1, middle - half),
-                                                   QPointF(bar.right() + 1, middle + half),
-                                                   QPointF(bar.right() + 7, middle)});
-        }
-    }
+    paintRamp(sheet, bar, scale, steps, cut);
     sheet.text(QRectF(topLeft, QSizeF(lowWidth + 1, line)), Qt::AlignLeft, low, font, theme.text);
     sheet.text(QRectF(bar.right() + 12, topLeft.y(), highWidth + 1, line), Qt::AlignLeft, high, font, theme.text);
 

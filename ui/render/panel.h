@@ -38,6 +38,9 @@ struct Panel {
 // Row and column names of n tokens or dimensions.
 QStringList dimensionLabels(int count);
 
+// How small labels may become before they are thinned: up to 64 of them as small as is still read.
+double leastLabel(const Sheet& sheet, int count);
+
 // What stands around the cells of a panel, worked out for one cell size.
 struct PanelRoom {
     LabelPlan rows, cols;
@@ -78,7 +81,7 @@ double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScal
 // The range under a matrix among others, small: lo, bar, hi; without the bar where the width is less than
 // smallBarWidth.
 double smallBarWidth(const Sheet& sheet, const ColorScale& scale);
-void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale);
+void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, CutCount cut);
 QString rangeNumber(double value); // four significant digits
 
 } // namespace headscope

@@ -2,6 +2,7 @@
 
 #include <QFontMetricsF>
 #include <QImage>
+#include <QPaintEngine>
 #include <QPainterPath>
 #include <algorithm>
 #include <cmath>
@@ -113,7 +114,7 @@ void Sheet::text(const QRectF& rect, Qt::Alignment align, const QString& text, c
     const double y = align & Qt::AlignBottom    ? rect.bottom() - h
                      : align & Qt::AlignVCenter ? rect.center().y() - h / 2
                                                 : rect.top();
-    m_texts.push_back({QRectF(x, y, w, h), shown});
+    m_texts.push_back({QRectF(x, y, w, h), shown, font.pointSizeF()});
     if (!m_painter)
         return;
     m_painter->setFont(deviceFont(font));
@@ -136,7 +137,7 @@ void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text,
     for (const PlacedText& t : turned.m_texts)
         m_texts.push_back(
             {QRectF(rect.left() + t.rect.top(), rect.bottom() - t.rect.right(), t.rect.height(), t.rect.width()),
-             t.text});
+             t.text, t.points});
 }
 
 double Sheet::paragraph(QPointF topLeft, double width, const QString& text, const QFont& font, const QColor& color) {
@@ -166,7 +167,7 @@ double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, c
     QString source = text;
     source.replace(QStringLiteral("sqrt("), QStringLiteral("√("));
     QFont small = font;
-    small.setPointSizeF(font.pointSizeF() * 0.72);
+    small.setPointSizeF(noSmaller(font.pointSizeF() * 0.72));
     const double base = metricsOf(font).ascent(), smallBase = metricsOf(small).ascent();
     double x = topLeft.x();
     const auto piece = [&](const QString& part, const QFont& f, double baseline) {
@@ -246,6 +247,15 @@ void Sheet::plainCells(const SharedPicture& picture, const QRectF& area, const s
                                 cellNumber(matrix(r, c), picture->decimals()));
 }
 
+void Sheet::number(const QRectF& rect, const QString& number, const QFont& font, const QColor& color) {
+    m_numbers << number;
+    if (!m_painter)
+        return;
+    m_painter->setFont(deviceFont(font));
+    m_painter->setPen(color);
+    m_painter->drawText(rect, Qt::AlignCenter | Qt::TextSingleLine | Qt::TextDontClip, number);
+}
+
 void Sheet::frame(const QRectF& rect, const QColor& color, double width) {
     if (!m_painter)
         return;
@@ -267,6 +277,21 @@ void Sheet::line(QPointF from, QPointF to, const QColor& color, double width) {
         return;
     m_painter->setPen(QPen(color, width, Qt::SolidLine, Qt::FlatCap));
     m_painter->drawLine(from, to);
+}
+
+void Sheet::rule(double x, double top, double bottom, const QColor& color, double width) {
+    if (!m_painter)
+        return;
+    const QTransform toDevice = m_painter->deviceTransform();
+    if (m_painter->paintEngine()->type() != QPaintEngine::Raster || toDevice.m12() != 0)
+        return line({x, top}, {x, bottom}, color, width);
+    const double pixels = std::max(1.0, std::round(width * toDevice.m11()));
+    const double left = std::round(toDevice.map(QPointF(x, 0)).x() - pixels / 2);
+    const QTransform back = toDevice.inverted();
+    const double from = back.map(QPointF(left, 0)).x(), to = back.map(QPointF(left + pixels, 0)).x();
+    m_painter->setRenderHint(QPainter::Antialiasing, false);
+    fill(QRectF(QPointF(from, top), QPointF(to, bottom)), color);
+    m_painter->setRenderHint(QPainter::Antialiasing);
 }
 
 void Sheet::arrow(QPointF from, QPointF to, const QColor& color) {

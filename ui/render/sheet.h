@@ -10,6 +10,7 @@
 #include <QFont>
 #include <QPainter>
 #include <QString>
+#include <QStringList>
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -38,6 +39,10 @@ public:
     struct PlacedText {
         QRectF rect;
         QString text;
+        double points;
+    };
+    struct Numbered { // matrices whose numbers were asked for, and those whose cells have room for them
+        int asked = 0, written = 0;
     };
     struct PlacedCells {
         QRectF area;
@@ -52,7 +57,8 @@ public:
     bool paints() const { return m_painter != nullptr; }
     QPainter* painter() { return m_painter; }
 
-    QFont font(double scale = 1.0, bool bold = false) const { return figureFont(m_pointSize * scale, bold); }
+    // Small print has its limit.
+    QFont font(double scale = 1.0, bool bold = false) const { return figureFont(noSmaller(m_pointSize * scale), bold); }
     double pointSize() const { return m_pointSize; }
     double width(const QString& text, const QFont& font) const;
     double lineHeight(const QFont& font) const; // ascent + descent
@@ -80,24 +86,38 @@ public:
                std::int64_t vectorCells = 1024 * 256);
     // Numbers in a grid, without colours.
     void plainCells(const SharedPicture& picture, const QRectF& area, const std::optional<QFont>& numbers);
+    // A number that stands over cells, centred.
+    void number(const QRectF& rect, const QString& number, const QFont& font, const QColor& color);
     void frame(const QRectF& rect, const QColor& color, double width);
     void fill(const QRectF& rect, const QColor& color);
     void line(QPointF from, QPointF to, const QColor& color, double width);
+    // A vertical line; of whole pixels where there are pixels, so that all of them are equally thick.
+    void rule(double x, double top, double bottom, const QColor& color, double width);
     void arrow(QPointF from, QPointF to, const QColor& color);
 
     // Fonts are given in points; a device that is not 96 dpi needs them scaled.
     QFont deviceFont(QFont font) const;
 
+    void countNumbered(bool written) {
+        ++m_numbered.asked;
+        m_numbered.written += written;
+    }
+    Numbered numbered() const { return m_numbered; }
     const std::vector<PlacedText>& placedTexts() const { return m_texts; }
+    const QStringList& placedNumbers() const { return m_numbers; } // those that stand over cells
     const std::vector<PlacedCells>& placedCells() const { return m_cells; }
 
 private:
+    double noSmaller(double points) const { return std::max(points, std::min(leastPoint, m_pointSize)); }
+
     QPainter* m_painter;
     bool m_dark;
     FigureTheme m_theme;
     double m_pointSize, m_leastNumber = leastPoint;
+    Numbered m_numbered;
     std::vector<PlacedText> m_texts;
     std::vector<PlacedCells> m_cells;
+    QStringList m_numbers;
 };
 
 } // namespace headscope

@@ -18,9 +18,24 @@ struct Block {
 using Line = std::vector<Block>;
 constexpr std::size_t tokenLine = 2; // the line of token by token stages
 
+constexpr double percentile = 99;
+
+// One dimension of some models is ten times all others: a range that reaches to it shows nothing else.
+void endAtPercentile(Panel& panel, const AttentionTrace& trace, const View& view, Stage stage, const QFont& font) {
+    if (view.range.kind != RangeSpec::Kind::Auto || view.curve.kind != Curve::Kind::Linear)
+        return;
+    View cut = view;
+    cut.curve = {Curve::Kind::Percentile, percentile};
+    Panel other = stagePanel(trace, cut, stage, font);
+    if (panel.picture->scale().range().hi > 3 * other.picture->scale().range().hi)
+        panel = std::move(other);
+}
+
 std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const QFont& font) {
     const auto block = [&](Stage stage, double share) {
         Block b{stagePanel(trace, view, stage, font), stage, share};
+        if (stage == Stage::Embedding || stage == Stage::EmbeddingKey)
+            endAtPercentile(b.panel, trace, view, stage, font);
         b.panel.rowTitle.clear();
         b.panel.colTitle.clear();
         b.panel.title.clear();
@@ -51,7 +66,7 @@ std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const
 }
 
 // "n = 8 queries, m = 8 keys, ...", and what else holds for all blocks.
-QString sizesRemark(const AttentionTrace& trace, const View& view) {
+QString sizesRemark(const AttentionTrace& trace, const View& view, const Panel& embedding) {
     const ModelConfig& config = trace.config();
     QStringList parts{FigureText::tr("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
                           .arg(trace.scenario.queries())
@@ -61,6 +76,11 @@ QString sizesRemark(const AttentionTrace& trace, const View& view) {
                           .arg(config.dV)};
     if (sharesKeys(config))
         parts << FigureText::tr("K and V of %1").arg(kvHeadTitle(config, config.kvHeadOf(view.heads.front())));
+    const CutCount cut = countCut(*embedding.picture);
+    if (view.curve.kind == Curve::Kind::Linear && view.range.kind == RangeSpec::Kind::Auto && cut.below + cut.above > 0)
+        parts << FigureText::tr("the colours of X end at percentile %1: %2 numbers lie beyond (arrows)")
+                     .arg(percentile)
+                     .arg(cut.below + cut.above);
     if (const QString remark = everyTokenRemark(view); !remark.isEmpty())
         parts << remark;
     return parts.join(QStringLiteral("; "));
@@ -81,14 +101,14 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
     double y = figurePad;
     y += drawHeading(sheet, {figurePad, y}, inner, spec,
                      sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
-                     sizesRemark(trace, view));
+                     sizesRemark(trace, view, lines[0][0].panel));
 
     // Labels of rows take the same room in all lines, so that first blocks stand below each other.
     const double maxLabel = 0.16 * inner;
     const int n = trace.scenario.queries(), m = trace.scenario.keys(), longer = std::max(n, m);
     double pitch = std::min(1.4 * text, 0.8 * inner / 4 / n); // squarish scores
     pitch = std::max(pitch, std::min(2.0, 1.2 * inner / (3.0 * longer)));
-    const double header = 2 * text + 6, footer = 4 + smallText + 16;
+    const double header = 2 * text + 12, footer = 4 + smallText + 16;
     double left = 0, colLabels = 0;
     const auto measure = [&] {
         left = colLabels = 0;
@@ -168,7 +188,7 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
             const PanelRoom room = roomFor(sheet, panel, cell, {maxLabel, maxLabel}, shows);
             drawPanel(sheet, panel, {x, cellsTop}, cell, room, shows);
             const double bottom = cellsTop + pitch * panel.rowCount();
-            drawSmallBar(sheet, {x, bottom + 4}, w, panel.picture->scale());
+            drawSmallBar(sheet, {x, bottom + 4}, w, panel.picture->scale(), countCut(*panel.picture));
             most = std::max(most, bottom);
             x += w;
         }

@@ -307,6 +307,8 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
         drawPanel(sheet, bare(m.panel, at), at.topLeft, at.pitch, at.room, shows);
         if (m.panel.isPlain)
             continue;
+        if (m.panel.numbers && !at.numbers)
+            sheet.countNumbered(false);
         // Of a matrix with few rows it stands beside the sign that follows, not below it; at the end it may begin
         // before its matrix.
         const ColorScale& scale = m.panel.picture->scale();
@@ -315,7 +317,8 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
         const double needed = smallBarWidth(sheet, scale);
         const double from = at.endsLine ? std::min(area.left(), right - needed) : area.left();
         drawSmallBar(sheet, {from, area.bottom() + 3},
-                     std::min(end - from - (at.endsLine ? 0 : 4), std::max(area.width(), needed)), scale);
+                     std::min(end - from - (at.endsLine ? 0 : 4), std::max(area.width(), needed)), scale,
+                     countCut(*m.panel.picture));
     }
 }
 
