@@ -47,6 +47,8 @@ void drawFigure(const RenderOptions& o, const Document& document, const std::str
     }
     const OffscreenApplication application;
     writeFigure(source, spec, QString::fromStdString(path));
+    if (const QString remark = numbersRemark(source, spec); o.figure.values && !remark.isEmpty())
+        note(streams, "--values: " + remark.toStdString());
 }
 #else
 void drawFigure(const RenderOptions&, const Document&, const std::string&, const Streams&) {

@@ -4,6 +4,7 @@
 #include "core/attention/head_stages.h"
 #include "ui/head_survey.h"
 #include "ui/main_window.h"
+#include "ui/render/figure_export.h"
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
@@ -20,6 +21,7 @@
 
 #include <QLabel>
 #include <QMenu>
+#include <QScrollBar>
 #include <QSlider>
 #include <QTabWidget>
 #include <QTest>
@@ -152,6 +154,23 @@ private slots:
         QVERIFY(said);
     }
 
+    // The key beside the caption is as high as a line of weight 1 is wide.
+    void theLinksSayHowWideAWeightIs() {
+        const auto window = windowOn("patterns", QStringLiteral("a b c d"), linksView());
+        LinksPanel* panel = window->stagePanel().links();
+        QWidget* key = nullptr;
+        for (QWidget* widget : panel->findChildren<QWidget*>())
+            key = widget->accessibleName().startsWith(QStringLiteral("Line widths")) ? widget : key;
+        QVERIFY(key && key->isVisible());
+        QVERIFY(key->height() >= panel->view()->widthOf(1));
+        const QImage picture = key->grab().toImage();
+        int rows = 0; // in the middle of the last of the three lines
+        const int x = key->sizeHint().width() - 12 - QFontMetrics(key->font()).horizontalAdvance(u'1') - 5 - 10;
+        for (int y = 0; y < picture.height(); ++y)
+            rows += picture.pixelColor(x, y) == theme().muted;
+        QVERIFY(std::abs(rows - panel->view()->widthOf(1)) < 2.5);
+    }
+
     void anotherStageLeavesTheLinksForTheHeatmap() {
         const auto window = windowOn("patterns", QStringLiteral("a b c d"), linksView());
         View view = window->workspace().view();
@@ -194,13 +213,41 @@ private slots:
         QVERIFY(figure->isVisible());
         bool chosen = false;
         for (int x = figure->width() - 4; x > 0 && !chosen; x -= 20) {
-            QTest::mouseClick(figure, Qt::LeftButton, {}, QPoint(x, figure->height() / 4));
+            QTest::mouseClick(figure->viewport(), Qt::LeftButton, {}, QPoint(x, figure->height() / 4));
             chosen = window->workspace().view().heads == std::vector<HeadIndex>{HeadIndex{3}};
             if (chosen)
-                QTest::mouseDClick(figure, Qt::LeftButton, {}, QPoint(x, figure->height() / 4));
+                QTest::mouseDClick(figure->viewport(), Qt::LeftButton, {}, QPoint(x, figure->height() / 4));
         }
         QVERIFY(chosen);
         QCOMPARE(window->workspace().view().figure, FigureKind::Heatmap);
+    }
+
+    // In a small window the stages scroll; what does not fit at all is said in the window's words, not the exporter's.
+    void stagesScrollBeforeTheirRowsVanish() {
+        View view;
+        view.figure = FigureKind::Stages;
+        const auto window = windowOn("mini", QStringLiteral("The cat sat on the mat"), view);
+        auto* figure = window->stagePanel().findChild<FigureWidget*>();
+        window->resize(1366, 420);
+        waitUntilSettled();
+        QVERIFY(figure->isVisible() && figure->verticalScrollBar()->maximum() > 0);
+        const QImage top = figure->viewport()->grab().toImage();
+        figure->verticalScrollBar()->setValue(figure->verticalScrollBar()->maximum());
+        QVERIFY(figure->viewport()->grab().toImage() != top);
+        FigureSpec spec;
+        spec.view = view;
+        spec.heightMm = 60;
+        spec.leastRow = 10;
+        for (const auto& cells :
+             figureLayout({window->workspace().trace(), window->workspace().rightTrace()}, spec).cells)
+            QVERIFY(cells.area.height() / cells.picture->matrix().rows() >= 10 - 1e-9);
+        figure->setParent(nullptr);
+        figure->resize(170, 110);
+        figure->show();
+        waitUntilSettled();
+        QVERIFY2(figure->problem().contains(QStringLiteral("make the window larger")), qPrintable(figure->problem()));
+        QVERIFY(!figure->problem().contains(QStringLiteral("mm")));
+        delete figure;
     }
 
     void hidingSpecialTokensTakesTheirRowsAndColumnsAway() {

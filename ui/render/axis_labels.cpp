@@ -53,11 +53,16 @@ LabelPlan planLabels(Side side, const QStringList& texts, QFont font, const Labe
             break;
         scaleFont(font, std::max(wanted * 0.999, room.minPoint / font.pointSizeF()));
     }
-    plan.step = std::max(1, static_cast<int>(std::ceil(heightOf(metricsOf(font, room.device)) / room.pitch - 1e-6)));
+    // The box of a line has air above and below its letters.
+    constexpr double letters = 0.91;
+    plan.step =
+        std::max(1, static_cast<int>(std::ceil(letters * heightOf(metricsOf(font, room.device)) / room.pitch - 1e-6)));
     // Along its own direction: shrink a little before eliding.
     const double width = widest(texts, plan.step, metricsOf(font, room.device));
-    if (width > room.maxExtent)
-        scaleFont(font, std::max(room.elides ? 0.75 : 0.5, room.maxExtent / width * 0.999));
+    if (width > room.maxExtent) {
+        const double least = std::min(1.0, room.minPoint / font.pointSizeF());
+        scaleFont(font, std::max({room.elides ? 0.75 : 0.5, least, room.maxExtent / width * 0.999}));
+    }
     const QFontMetricsF metrics = metricsOf(font, room.device);
     for (QString& text : plan.texts)
         if (room.elides && metrics.horizontalAdvance(text) > room.maxExtent)

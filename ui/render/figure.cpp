@@ -4,8 +4,10 @@
 #include "core/tensor/errors.h"
 #include "ui/render/figure_export.h"
 #include "ui/render/figure_parts.h"
+#include "ui/render/figure_text.h"
 
 #include <QFileInfo>
+#include <algorithm>
 #include <ostream>
 
 namespace headscope {
@@ -37,9 +39,12 @@ QSizeF figureSizeMm(const FigureSource& source, const FigureSpec& spec) {
     Sheet sheet(nullptr, spec.dark, spec.fontSizePt);
     const auto asked = spec.heightMm ? std::optional(*spec.heightMm * unitsPerMm) : std::nullopt;
     const double height = drawFigure(sheet, source, spec, spec.widthMm * unitsPerMm, asked);
-    if (asked && height > *asked + 1)
+    const bool grows = spec.leastRow > 0;
+    if (asked && height > *asked + 1 && !grows)
         refuseSize(spec);
-    return {spec.widthMm, spec.heightMm ? *spec.heightMm : height / unitsPerMm};
+    if (!asked || grows)
+        return {spec.widthMm, std::max(spec.heightMm.value_or(0), height / unitsPerMm)};
+    return {spec.widthMm, *spec.heightMm};
 }
 
 void paintFigure(QPainter& painter, const FigureSource& source, const FigureSpec& spec) {
@@ -61,7 +66,24 @@ FigureLayout figureLayout(const FigureSource& source, const FigureSpec& spec) {
     drawFigure(sheet, source, spec, out.size.width(), spec.heightMm ? std::optional(out.size.height()) : std::nullopt);
     out.texts = sheet.placedTexts();
     out.cells = sheet.placedCells();
+    out.numbered = sheet.numbered();
     return out;
+}
+
+QString numbersRemark(const FigureSource& source, const FigureSpec& spec) {
+    if (!spec.view.values)
+        return {};
+    const Sheet::Numbered numbered = figureLayout(source, spec).numbered;
+    if (numbered.written == numbered.asked)
+        return {};
+    const QString what = numbered.written == 0 ? FigureText::tr("no cell has room for its number")
+                                               : FigureText::tr("%1 of %2 matrices have no room for their numbers")
+                                                     .arg(numbered.asked - numbered.written)
+                                                     .arg(numbered.asked);
+    return FigureText::tr("%1 in at least %2 pt: make the figure wider, choose fewer heads, or write the numbers "
+                          "themselves with `headscope dump`")
+        .arg(what)
+        .arg(std::min(leastPoint, spec.fontSizePt));
 }
 
 QImage figureImage(const FigureSource& source, const FigureSpec& spec) {

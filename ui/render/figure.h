@@ -5,6 +5,7 @@
 #include "core/analysis/shown.h"
 #include "core/attention/trace.h"
 #include "core/attention/view.h"
+#include "core/tensor/errors.h"
 
 #include <QImage>
 #include <QPainter>
@@ -25,6 +26,7 @@ struct FigureSpec {
     double fontSizePt = 8;
     QString title;
     bool transparent = false, dark = false;
+    double leastRow = 0; // units; on a screen that scrolls: no row of a stages figure is lower, whatever heightMm is
     std::optional<CellRegion> region; // heatmap: these cells alone, in the colours of the whole
     QString document;                 // the scenario as JSON, embedded as metadata ("headscope:scenario"); empty: none
 };
@@ -44,10 +46,19 @@ struct FigureSource {
     std::shared_ptr<GridMaps> grid = std::make_shared<GridMaps>();
 };
 
+// The figure has no room beside its labels.
+class FigureTooSmall : public InputError {
+public:
+    using InputError::InputError;
+};
+
+// heightMm as asked, unless leastRow needs more.
 QSizeF figureSizeMm(const FigureSource& source, const FigureSpec& spec);
 // Paints into a painter whose logical unit is 1/96 inch; the figure fills figureSizeMm.
 void paintFigure(QPainter& painter, const FigureSource& source, const FigureSpec& spec);
 QImage figureImage(const FigureSource& source, const FigureSpec& spec);
+// Where numbers were asked for and cells have no room for them: which, and what to do. Else empty.
+QString numbersRemark(const FigureSource& source, const FigureSpec& spec);
 // The suffix chooses PNG, SVG or PDF; written atomically. Throws InputError (unknown suffix, cannot write, picture too
 // large).
 void writeFigure(const FigureSource& source, const FigureSpec& spec, const QString& path);

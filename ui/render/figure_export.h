@@ -18,6 +18,7 @@ struct FigureLayout {
     QSizeF size;
     std::vector<Sheet::PlacedText> texts;
     std::vector<Sheet::PlacedCells> cells;
+    Sheet::Numbered numbered;
 };
 FigureLayout figureLayout(const FigureSource& source, const FigureSpec& spec);
 

@@ -3,7 +3,6 @@
 #include "core/model/captured_attention.h"
 #include "core/tensor/errors.h"
 #include "ui/render/figure_text.h"
-#include "ui/render/head_colors.h"
 
 #include <algorithm>
 
@@ -42,7 +41,7 @@ void checkFigure(const FigureSource& source, const FigureSpec& spec) {
 
 void refuseSize(const FigureSpec& spec) {
     const auto mm = [](double v) { return QString::number(v, 'g', 5).toStdString(); };
-    throw InputError(
+    throw FigureTooSmall(
         "the figure of " + mm(spec.widthMm) + (spec.heightMm ? " x " + mm(*spec.heightMm) : std::string()) +
         " mm leaves no room beside its labels in " + mm(spec.fontSizePt) + " pt: make it larger or the font smaller");
 }
@@ -53,7 +52,30 @@ QString headTitle(LayerIndex layer, HeadIndex head) {
 
 QString sitePrefix(const AttentionTrace& trace) {
     const auto site = trace.config().site;
-    return site ? QString::fromStdString(std::string(siteName(*site)) + " ") : QString();
+    if (!site)
+        return {};
+    switch (*site) {
+    case Site::EncoderSelf:
+        return FigureText::tr("encoder, self-attention, ");
+    case Site::DecoderSelf:
+        return FigureText::tr("decoder, self-attention, ");
+    case Site::DecoderCross:
+        return FigureText::tr("decoder, cross-attention, ");
+    }
+    return {};
+}
+
+QString combinedHeads(const ModelConfig& config, const View& view) {
+    const bool isMean = view.combine == Combine::Mean;
+    const QString layer = QStringLiteral("L%1 ").arg(view.layer.value);
+    if (static_cast<int>(view.heads.size()) == config.heads)
+        return layer + (isMean ? FigureText::tr("mean of all %1 heads") : FigureText::tr("maximum of all %1 heads"))
+                           .arg(config.heads);
+    QStringList numbers;
+    for (const HeadIndex head : view.heads)
+        numbers << QString::number(head.value);
+    return layer + (isMean ? FigureText::tr("mean of heads %1") : FigureText::tr("maximum of heads %1"))
+                       .arg(numbers.join(QStringLiteral(", ")));
 }
 
 QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head) {
@@ -95,9 +117,7 @@ QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head,
         break;
     }
     const ModelConfig& config = trace.config();
-    const int kv = config.kvHeadOf(head);
-    const QString ofKv = config.kvHeads == config.heads ? FigureText::tr("of head %1").arg(head.value)
-                                                        : FigureText::tr("of key/value head %1").arg(kv);
+    const QString ofKv = FigureText::tr("of %1").arg(kvHeadTitle(config, config.kvHeadOf(head)));
     switch (stage) {
     case Stage::Q:
         return FigureText::tr("d_k of head %1").arg(head.value);
@@ -137,6 +157,25 @@ std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matr
     return starts;
 }
 
+bool sharesKeys(const ModelConfig& config) {
+    return config.kvHeads != config.heads;
+}
+
+QString kvHeadTitle(const ModelConfig& config, int kvHead) {
+    if (!sharesKeys(config))
+        return FigureText::tr("head %1").arg(kvHead);
+    const int each = config.heads / config.kvHeads;
+    return FigureText::tr("KV head %1 (heads %2–%3)").arg(kvHead).arg(kvHead * each).arg((kvHead + 1) * each - 1);
+}
+
+std::vector<BandHead> bandHeads(const ModelConfig& config, Stage stage, std::size_t count) {
+    const bool ofKv = stage == Stage::ProjectionK || stage == Stage::ProjectionV;
+    std::vector<BandHead> heads;
+    for (std::size_t band = 0; band < count; ++band)
+        heads.push_back({static_cast<int>(band), ofKv && sharesKeys(config)});
+    return heads;
+}
+
 Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, const QFont& font) {
     const HeadIndex head = view.heads.front();
     const ShownStage whole = shownStage(trace, view.layer, head, stage, View()); // every token: a chain needs them
@@ -155,8 +194,7 @@ Panel stagePanel(const AttentionTrace& trace, const View& view, Stage stage, con
     panel.rowTitle = stageAxisTitle(trace, stage, head, true);
     panel.colTitle = stageAxisTitle(trace, stage, head, false);
     panel.bandStarts = stageBands(trace, stage, *matrix);
-    for (std::size_t band = 0; band < panel.bandStarts.size(); ++band)
-        panel.bandColors.push_back(headColor(static_cast<int>(band)));
+    panel.bandHeads = bandHeads(trace.config(), stage, panel.bandStarts.size());
     if (stage == Stage::Weights || stage == Stage::Masked)
         panel.emptyRows = trace.layer(view.layer).emptyRows;
     panel.numbers = view.values;

@@ -14,7 +14,9 @@ inline constexpr double figurePad = 8; // units around everything
 void checkFigure(const FigureSource& source, const FigureSpec& spec);
 
 QString headTitle(LayerIndex layer, HeadIndex head); // "L0 H3"
-// What stands before it in a heading: "decoder.cross " of an encoder-decoder, else nothing.
+// "L5 mean of heads 3, 7", of the view's layer and heads.
+QString combinedHeads(const ModelConfig& config, const View& view);
+// What stands before it in a heading: "decoder, cross-attention, " of an encoder-decoder, else nothing.
 QString sitePrefix(const AttentionTrace& trace);
 // "previous token", where the model names its heads; and whether it is switched off. Often empty.
 QString headName(const AttentionTrace& trace, LayerIndex layer, HeadIndex head);
@@ -24,6 +26,10 @@ QString everyTokenRemark(const View& view);
 QStringList stageLabels(const AttentionTrace& trace, Stage stage, bool rows, int count, const QFont& font);
 QString stageAxisTitle(const AttentionTrace& trace, Stage stage, HeadIndex head, bool rows);
 QString shapeText(const Matrix& matrix); // "8 × 32"
+// True where several query heads share a key/value head (grouped-query attention).
+bool sharesKeys(const ModelConfig& config);
+QString kvHeadTitle(const ModelConfig& config, int kvHead); // "head 3", or "KV head 0 (heads 0–3)"
+std::vector<BandHead> bandHeads(const ModelConfig& config, Stage stage, std::size_t count); // of the first count bands
 std::vector<int> stageBands(const AttentionTrace& trace, Stage stage, const Matrix& matrix);
 
 // A stage as a panel with its own range ("this matrix"), for figures that show several stages.

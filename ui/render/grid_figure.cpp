@@ -12,15 +12,15 @@
 namespace headscope {
 
 // "H11" over the columns and "L5" beside the lines: shrunk with the thumbnails, thinned when even that is too dense.
-// topLeft: where the grid would begin without them. Returns where it begins now.
+// topLeft: where the grid would begin without them; left: their room beside it. Returns where it begins now.
 static double drawGridLabels(Sheet& sheet, QPointF topLeft, QSizeF pitch, double gap, int layers,
-                             const std::vector<HeadIndex>& heads) {
+                             const std::vector<HeadIndex>& heads, double left) {
     QStringList headLabels, layerLabels;
     for (const HeadIndex head : heads)
         headLabels << QStringLiteral("H%1").arg(head.value);
     for (int l = 0; l < layers; ++l)
         layerLabels << QStringLiteral("L%1").arg(l);
-    const double left = topLeft.x() - figurePad, smallest = 0.6 * sheet.pointSize();
+    const double smallest = std::max(0.6 * sheet.pointSize(), leastLabel(sheet, 1));
     const LabelPlan top =
         planLabels(Side::Top, headLabels, sheet.font(), {pitch.width(), 60, smallest, figureDevice()});
     const LabelPlan side =
@@ -32,7 +32,7 @@ static double drawGridLabels(Sheet& sheet, QPointF topLeft, QSizeF pitch, double
         top.turned ? sheet.textUp(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted)
                    : sheet.text(label.rect, Qt::AlignLeft, top.texts[label.index], top.font, sheet.theme().muted);
     for (int l = 0; l < layers; l += side.step)
-        sheet.text(QRectF(figurePad, y + l * pitch.height(), left - 8, pitch.width() - gap),
+        sheet.text(QRectF(topLeft.x() - left, y + l * pitch.height(), left - 8, pitch.width() - gap),
                    Qt::AlignRight | Qt::AlignVCenter, layerLabels[l], side.font, sheet.theme().muted);
     return y;
 }
@@ -117,6 +117,19 @@ static const std::vector<ShownStage>& mapsOf(const FigureSource& source, const V
     return grid.maps;
 }
 
+static QString gridTitle(const AttentionTrace& trace, int heads) {
+    const QString site = sitePrefix(trace);
+    if (heads < trace.config().heads)
+        return site + FigureText::tr("%1 heads").arg(heads);
+    return site.isEmpty() ? FigureText::tr("All heads") : site + FigureText::tr("all heads");
+}
+
+static QString axisName(StageAxis axis) {
+    return axis == StageAxis::QueryTokens ? FigureText::tr("queries")
+           : axis == StageAxis::KeyTokens ? FigureText::tr("keys")
+                                          : FigureText::tr("dimensions");
+}
+
 double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec& spec, double width,
                       std::optional<double> height) {
     const AttentionTrace& trace = *source.trace;
@@ -148,10 +161,9 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
             .arg(layers == 1 ? QString() : QStringLiteral("s"))
             .arg(heads)
             .arg(heads == 1 ? QString() : QStringLiteral("s"),
-                 QStringLiteral("%1 × %2").arg(shown.front().rows.size()).arg(shown.front().cols.size()));
-    y += drawHeading(sheet, {figurePad, y}, inner, spec,
-                     sitePrefix(trace) + (heads == trace.config().heads ? FigureText::tr("All heads")
-                                                                        : FigureText::tr("%1 heads").arg(heads)),
+                 QStringLiteral("%1 × %2").arg(shown.front().rows.size()).arg(shown.front().cols.size())) +
+        FigureText::tr("; rows: %1, columns: %2").arg(axisName(info.rows), axisName(info.cols));
+    y += drawHeading(sheet, {figurePad, y}, inner, spec, gridTitle(trace, heads),
                      QString::fromUtf8(info.formula.data(), static_cast<qsizetype>(info.formula.size())), remark);
 
     // Head names stand under the thumbnails where the model has them, wrapped to two lines.
@@ -206,8 +218,9 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
     if (side < 3)
         refuseSize(spec);
     const double pitch = side + gap, rowPitch = side + gap + caption, labelRoom = wrapped ? 0 : left;
+    const double start = figurePad + std::max(0.0, (inner - labelRoom - columns * pitch + gap) / 2); // centred
     if (!wrapped)
-        y = drawGridLabels(sheet, {figurePad + left, y}, {pitch, rowPitch}, gap, layers, picked);
+        y = drawGridLabels(sheet, {start + left, y}, {pitch, rowPitch}, gap, layers, picked, left);
     for (int i = 0; i < layers * heads; ++i) {
         const int l = i / heads, place = i % heads;
         const int row = wrapped ? place / columns : l, column = wrapped ? place % columns : place;
@@ -220,8 +233,8 @@ double drawGridFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
             scale =
                 ColorScale(view.colors, kind.isSigned, shownRange(own, view.stage, {&stage, 1}, {}).range, view.curve);
         }
-        const QRectF area(figurePad + labelRoom + column * pitch, y + row * rowPitch, side, side);
-        sheet.cells(shownPicture(stage, scale), area, false, 131072 / (layers * heads));
+        const QRectF area(start + labelRoom + column * pitch, y + row * rowPitch, side, side);
+        sheet.cells(shownPicture(stage, scale), area, std::nullopt, 131072 / (layers * heads));
         sheet.frame(area, sheet.theme().line, 0.4);
         QString name = headName(trace, LayerIndex{l}, head);
         if (wrapped)

@@ -81,10 +81,9 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
     out.shownNote = shownRemark(shown, view.stage, view);
     QString combinedTitle;
     if (combines) {
-        combinedTitle = FigureText::tr("L%1 %2 of %3 heads")
-                            .arg(view.layer.value)
-                            .arg(view.combine == Combine::Mean ? FigureText::tr("mean") : FigureText::tr("maximum"))
-                            .arg(heads.size());
+        View together = view;
+        together.heads = heads;
+        combinedTitle = combinedHeads(trace.config(), together);
         heads.resize(1);
     }
 
@@ -113,6 +112,7 @@ Contents readContents(const FigureSource& source, const FigureSpec& spec, const 
             p.colTitle = p.colTitle.section(u' ', 0, 0); // the panels' own titles name the heads
         if (!spec.region)
             p.bandStarts = stageBands(trace, view.stage, *stage.matrix);
+        p.bandHeads = bandHeads(trace.config(), view.stage, p.bandStarts.size());
         p.numbers = view.values;
         if (view.cell) {
             const int row = stage.rows.placeOf(view.cell->row), col = stage.cols.placeOf(view.cell->col);
@@ -294,21 +294,26 @@ double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureS
         if (a.score > best.score)
             best = a;
     }
+    if (!height && best.columns == 1 && best.rows > 1) // below each other: each may be as high as one alone
+        best = arrange(measure, contents, 1, inner, limit * best.rows, false);
     if (best.score <= 0)
         refuseSize(spec);
 
     const Panel& first = contents.panels.front();
     const QSizeF cells(best.pitch.width() * first.colCount(), best.pitch.height() * first.rowCount());
+    const double used =
+        best.room.left + best.columns * (cells.width() + best.room.right) + (best.columns - 1) * panelGap;
+    const double left = figurePad + std::max(0.0, (inner - used) / 2); // what is left over is left on both sides
     for (int i = 0; i < count; ++i) {
         const int row = i / best.columns, col = i % best.columns;
         const PanelShows shows{true, col == 0, row == 0};
         PanelRoom room = best.room;
-        const QPointF topLeft(figurePad + best.room.left + col * (cells.width() + best.room.right + panelGap),
+        const QPointF topLeft(left + best.room.left + col * (cells.width() + best.room.right + panelGap),
                               y + best.room.top + row * (cells.height() + best.title.top + panelGap));
         Panel panel = contents.panels[static_cast<std::size_t>(i)];
         // Titles of neighbouring panels must not run into each other: the note goes first.
-        const double titleRoom =
-            best.columns > 1 ? cells.width() + best.room.right + panelGap - 6 : inner - best.room.left;
+        const double titleRoom = best.columns > 1 ? cells.width() + best.room.right + panelGap - 6
+                                                  : figurePad + inner - left - best.room.left;
         if (sheet.width(panel.title, sheet.font(1, true)) + 6 + sheet.width(panel.note, sheet.font()) > titleRoom)
             panel.note.clear();
         if (sheet.width(panel.title, sheet.font(1, true)) > titleRoom)

@@ -33,7 +33,7 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
                 x = figurePad;
                 y += line + 3;
             }
-            sheet.fill(QRectF(x, y + line / 2 - 4, 8, 8), linkColor(static_cast<int>(i), spec.dark));
+            sheet.fill(QRectF(x, y + line / 2 - 4, 8, 8), heads[i].color(spec.dark));
             sheet.text(QRectF(x + 14, y, w - 14, line), Qt::AlignLeft, name, font, sheet.theme().muted);
             x += w;
         }
@@ -58,17 +58,22 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
         refuseSize(spec);
     const QStringList queries = axisLabels(heads.front().shown.rows, font),
                       keys = axisLabels(heads.front().shown.cols, font);
-    const LabelRoom room{pitch, 0.32 * inner, longer <= 64 ? 0.5 : 0.75 * sheet.pointSize(), figureDevice(),
-                         longer > 64};
+    const LabelRoom room{pitch, 0.32 * inner, leastLabel(sheet, longer), figureDevice(), longer > 64};
     const int markedQuery = view.cell ? heads.front().shown.rows.placeOf(view.cell->row) : -1,
               markedKey = view.cell ? heads.front().shown.cols.placeOf(view.cell->col) : -1;
-    const LabelPlan left = planLabels(Side::Left, queries, font, room),
-                    right = planLabels(Side::Left, keys, font, room);
+    LabelPlan left = planLabels(Side::Left, queries, font, room), right = planLabels(Side::Left, keys, font, room);
+    if (left.extent + right.extent > 0.9 * inner) { // a very long word: rather small than cut
+        LabelRoom tight = room;
+        tight.minPoint = 0.5 * sheet.pointSize();
+        left = planLabels(Side::Left, queries, font, tight);
+        right = planLabels(Side::Left, keys, font, tight);
+    }
     // Steep lines are hard to follow: the taller the columns, the further apart.
     const double span = std::min(inner - left.extent - right.extent - 16, std::max(480.0, 1.6 * longer * pitch));
     if (span < 20)
         refuseSize(spec);
-    const double x0 = figurePad + left.extent + 8, x1 = x0 + span;
+    const double taken = left.extent + 16 + span + right.extent;
+    const double x0 = figurePad + (inner - taken) / 2 + left.extent + 8, x1 = x0 + span;
 
     sheet.text(QRectF(figurePad, y, x0 - figurePad + span * 0.45, line), Qt::AlignLeft, FigureText::tr("queries"), font,
                sheet.theme().muted);
@@ -91,14 +96,14 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
                    markedKey == label.index ? sheet.theme().accent : sheet.theme().text);
     }
 
-    const LinkColumns columns{x0, x1, top0, top1, pitch};
+    const LinkColumns columns{x0, x1, top0, top1, pitch, static_cast<int>(heads.size())};
     if (sheet.paints())
         for (const Link& link : links.drawn)
-            paintLink(*sheet.painter(), columns, link, linkColor(link.head, spec.dark), heads.size() > 1 ? 0.62 : 0.75);
+            paintLink(*sheet.painter(), columns, links, link, spec.dark);
     y += longer * pitch + 12;
     // What the widths mean.
     double x = figurePad;
-    for (const double weight : {0.1, 0.5, 1.0}) {
+    for (const double weight : linkKeyWeights) {
         const QString name = QString::number(weight);
         if (sheet.paints()) {
             sheet.painter()->setPen(QPen(sheet.theme().muted, columns.widthOf(weight), Qt::SolidLine, Qt::FlatCap));

@@ -7,26 +7,24 @@
 
 #include <QPainterPath>
 #include <algorithm>
+#include <functional>
 
 namespace headscope {
 
-QColor linkColor(int head, bool dark) {
-    const QColor color = headColor(head);
-    return dark && color.lightness() < 100 ? color.lighter(170) : color;
+QColor LinkHead::color(bool dark) const {
+    return head ? headColor(head->value, dark) : sharedHeadColor(0, dark);
 }
 
 static std::vector<LinkHead> readHeads(const AttentionTrace& trace, const View& view) {
     std::vector<LinkHead> heads;
     if (view.combine != Combine::None && view.heads.size() > 1) {
-        const QString how = view.combine == Combine::Mean ? FigureText::tr("mean") : FigureText::tr("maximum");
-        heads.push_back({FigureText::tr("L%1 %2 of %3 heads").arg(view.layer.value).arg(how).arg(view.heads.size()),
-                         shownHeads(trace, view)});
+        heads.push_back({combinedHeads(trace.config(), view), shownHeads(trace, view), std::nullopt});
         return heads;
     }
     for (const HeadIndex h : view.heads) {
         const QString name = headName(trace, view.layer, h);
         heads.push_back({headTitle(view.layer, h) + (name.isEmpty() ? QString() : u' ' + name),
-                         shownStage(trace, view.layer, h, Stage::Weights, view)});
+                         shownStage(trace, view.layer, h, Stage::Weights, view), h});
     }
     return heads;
 }
@@ -67,16 +65,17 @@ Links readLinks(const AttentionTrace& trace, const View& view) {
             }
         }
     }
-    std::ranges::stable_sort(links.drawn, {}, &Link::weight);
+    std::ranges::stable_sort(links.drawn, std::greater<>(), &Link::weight);
     return links;
 }
 
-void paintLink(QPainter& painter, const LinkColumns& columns, const Link& link, QColor color, double opacity) {
-    const QPointF from = columns.from(link.query), to = columns.to(link.key);
+void paintLink(QPainter& painter, const LinkColumns& columns, const Links& links, const Link& link, bool dark) {
+    const QPointF from = columns.from(link.query, link.head), to = columns.to(link.key, link.head);
     const double bend = 0.45 * (to.x() - from.x());
     QPainterPath path(from);
     path.cubicTo(from + QPointF(bend, 0), to - QPointF(bend, 0), to);
-    color.setAlphaF(static_cast<float>(opacity));
+    QColor color = links.heads[static_cast<std::size_t>(link.head)].color(dark);
+    color.setAlphaF(links.heads.size() > 1 ? 0.95F : 0.75F); // colours of several heads must not mix
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(color, columns.widthOf(static_cast<double>(link.weight)), Qt::SolidLine, Qt::FlatCap));
     painter.drawPath(path);

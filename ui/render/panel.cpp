@@ -4,11 +4,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headscope {
 namespace {
 
 constexpr double gap = 4; // between cells and what stands beside them
+
+// Between cells and what stands above them: the strips of the heads are in it.
+double gapAbove(const Panel& panel) {
+    return panel.bandHeads.empty() ? gap : 2 * gap;
+}
+
+// Bands are equally wide: thinned labels stand where they begin.
+void labelBands(LabelPlan& plan, const std::vector<int>& bandStarts) {
+    if (bandStarts.size() < 2 || plan.step < 2)
+        return;
+    const int band = bandStarts[1] - bandStarts[0];
+    while (plan.step % band != 0 && band % plan.step != 0)
+        ++plan.step;
+}
 
 } // namespace
 
@@ -20,15 +35,18 @@ QStringList dimensionLabels(int count) {
     return out;
 }
 
+double leastLabel(const Sheet& sheet, int count) {
+    const double least = std::min(leastPoint, sheet.pointSize());
+    return count <= 64 ? least : std::max(least, 0.75 * sheet.pointSize());
+}
+
 PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabels, PanelShows shows) {
     PanelRoom room;
     const QFont font = sheet.font();
     const double line = sheet.lineHeight(font);
-    // Up to 64 every label is written, however small; beyond, labels stay readable and are thinned.
-    const auto minPoint = [&](int count) { return count <= 64 ? 0.5 : 0.75 * sheet.pointSize(); };
     if (shows.rows && !panel.rows.isEmpty()) {
         room.rows = planLabels(Side::Left, panel.rows, font,
-                               {pitch.height(), maxLabels.width(), minPoint(panel.rowCount()), figureDevice(),
+                               {pitch.height(), maxLabels.width(), leastLabel(sheet, panel.rowCount()), figureDevice(),
                                 panel.elides || panel.rowCount() > 64});
         room.left += room.rows.extent + gap;
     }
@@ -36,9 +54,10 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
         room.left += line + gap;
     if (shows.cols && !panel.cols.isEmpty()) {
         room.cols = planLabels(Side::Top, panel.cols, font,
-                               {pitch.width(), maxLabels.height(), minPoint(panel.colCount()), figureDevice(),
+                               {pitch.width(), maxLabels.height(), leastLabel(sheet, panel.colCount()), figureDevice(),
                                 panel.elides || panel.colCount() > 64});
-        room.top += room.cols.extent + gap;
+        labelBands(room.cols, panel.bandStarts);
+        room.top += room.cols.extent + gapAbove(panel);
     }
     if (shows.cols && !panel.colTitle.isEmpty())
         room.top += line + gap;
@@ -53,18 +72,64 @@ PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabe
     return room;
 }
 
+// A number over its cell, large enough to be read. It may stand over neighbours, but over no more than `wider` times
+// its own width and `higher` times its own height; else there is none. Returns what it covers.
+static std::optional<QRectF> drawMarkedNumber(Sheet& sheet, const Panel& panel, const QRectF& area, CellRef at,
+                                              double wider, double higher) {
+    const CellPicture& picture = *panel.picture;
+    if (picture.pyramid().at(at.row, at.col) == ColorScale::masked)
+        return std::nullopt;
+    const QFont font = figureFont(sheet.leastNumber());
+    const QString number = cellNumber(picture.matrix()(at.row, at.col), picture.decimals());
+    const double line = sheet.lineHeight(font);
+    const QSizeF needed(sheet.width(number, font), std::isinf(higher) ? line : 0.85 * line);
+    const QRectF cell = cellRect(area, panel.rowCount(), panel.colCount(), at.row, at.col);
+    if (needed.width() > wider * cell.width() || needed.height() > higher * cell.height())
+        return std::nullopt;
+    QRectF ground(QPointF(), needed.expandedTo(cell.size()));
+    ground.moveCenter(cell.center());
+    ground.moveLeft(std::max(area.left(), std::min(ground.left(), area.right() - ground.width())));
+    const QColor color = panel.isPlain ? sheet.theme().background : QColor::fromRgb(picture.color(at.row, at.col));
+    sheet.fill(ground, color);
+    sheet.number(ground, number, font, QColor::fromRgb(ColorScale::inkOn(color.rgb())));
+    return ground;
+}
+
+static std::optional<CellRef> markedCellOf(const Panel& panel) {
+    if (!panel.markedCell && panel.markedRow && panel.markedCol)
+        return CellRef{*panel.markedRow, *panel.markedCol};
+    return panel.markedCell;
+}
+
+// The numbers of a marked row or column, and the frame about them, which is wider than the cells where they are.
+static void frameMarkedLine(Sheet& sheet, const Panel& panel, const QRectF& area, QRectF line, bool isRow) {
+    const int count = isRow ? panel.colCount() : panel.rowCount();
+    for (int i = 0; panel.numbersOfMarks && i < count; ++i) {
+        const CellRef at = isRow ? CellRef{*panel.markedRow, i} : CellRef{i, *panel.markedCol};
+        const auto covered = drawMarkedNumber(sheet, panel, area, at, isRow ? 1.15 : 3, isRow ? 2 : 1.15);
+        if (covered && !isRow)
+            line = QRectF(QPointF(std::min(line.left(), covered->left()), line.top()),
+                          QPointF(std::max(line.right(), covered->right()), line.bottom()));
+    }
+    sheet.frame(line, sheet.theme().accent, 1);
+}
+
 static void drawMarkFrames(Sheet& sheet, const Panel& panel, const QRectF& area) {
     const double w = area.width() / panel.colCount(), h = area.height() / panel.rowCount();
-    const QColor& accent = sheet.theme().accent;
     if (panel.markedRow)
-        sheet.frame(QRectF(area.left(), area.top() + *panel.markedRow * h, area.width(), h), accent, 1);
+        frameMarkedLine(sheet, panel, area, QRectF(area.left(), area.top() + *panel.markedRow * h, area.width(), h),
+                        true);
     if (panel.markedCol)
-        sheet.frame(QRectF(area.left() + *panel.markedCol * w, area.top(), w, area.height()), accent, 1);
-    std::optional<CellRef> cell = panel.markedCell;
-    if (!cell && panel.markedRow && panel.markedCol)
-        cell = {*panel.markedRow, *panel.markedCol};
-    if (cell)
-        sheet.frame(cellRect(area, panel.rowCount(), panel.colCount(), cell->row, cell->col), accent, 2);
+        frameMarkedLine(sheet, panel, area, QRectF(area.left() + *panel.markedCol * w, area.top(), w, area.height()),
+                        false);
+    if (const std::optional<CellRef> cell = markedCellOf(panel)) {
+        constexpr double any = std::numeric_limits<double>::infinity();
+        std::optional<QRectF> covered;
+        if (panel.numbersOfMarks)
+            covered = drawMarkedNumber(sheet, panel, area, *cell, any, any);
+        sheet.frame(covered.value_or(cellRect(area, panel.rowCount(), panel.colCount(), cell->row, cell->col)),
+                    sheet.theme().accent, 2);
+    }
 }
 
 void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
@@ -73,9 +138,17 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
     const QFont font = sheet.font(), bold = sheet.font(1, true);
     const double line = sheet.lineHeight(font);
     const QRectF area(topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount()));
-    sheet.cells(panel.picture, area, panel.numbers);
+    std::optional<QFont> numbers;
+    if (panel.numbers)
+        numbers = panel.numberFont ? panel.numberFont : sheet.numbersIn(*panel.picture, pitch);
+    if (panel.isPlain)
+        sheet.plainCells(panel.picture, area, numbers);
+    else
+        sheet.cells(panel.picture, area, numbers);
+    if (panel.numbers)
+        sheet.countNumbered(numbers.has_value());
 
-    double y = area.top() - gap;
+    double y = area.top() - gapAbove(panel);
     if (shows.cols && !panel.cols.isEmpty()) {
         for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, y, area.left(), pitch.width(), area.left(),
                                                     area.right(), figureDevice())) {
@@ -117,10 +190,12 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
         const double bottom = w > area.height() ? area.bottom() : area.center().y() + w / 2;
         sheet.textUp(QRectF(x - line, bottom - w - 0.5, line, w + 1), Qt::AlignLeft, panel.rowTitle, font, theme.muted);
     }
+    // Read on what most cells look like, whatever the theme: white where signed numbers are near 0.
+    const ColorScale& scale = panel.picture->scale();
+    const QColor ink = QColor::fromRgb(ColorScale::inkOn(scale.color(scale.isSigned() ? 0.0F : 0.1F)));
     for (int start : panel.bandStarts)
         if (start > 0)
-            sheet.line({area.left() + start * pitch.width(), area.top()},
-                       {area.left() + start * pitch.width(), area.bottom()}, theme.text, 0.8);
+            sheet.rule(area.left() + start * pitch.width(), area.top(), area.bottom(), ink, 0.8);
     for (std::size_t r = 0; r < panel.emptyRows.size(); ++r)
         if (panel.emptyRows[r])
             sheet.text(
@@ -137,13 +212,13 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
                                                    area.bottom(), figureDevice()))
             sheet.text(note.rect, Qt::AlignLeft | Qt::AlignTop, notes.texts[note.index], notes.font, theme.muted);
     }
-    for (std::size_t b = 0; b < panel.bandColors.size(); ++b) { // in the gap between labels and cells
+    for (std::size_t b = 0; b < panel.bandHeads.size(); ++b) { // in the gap between labels and cells
         const int start = panel.bandStarts[b];
         const int end = b + 1 < panel.bandStarts.size() ? panel.bandStarts[b + 1] : panel.colCount();
-        const double inset = panel.bandColors.size() > 1 ? std::min(1.0, 0.1 * (end - start) * pitch.width()) : 0;
+        const double inset = panel.bandHeads.size() > 1 ? std::min(1.0, 0.1 * (end - start) * pitch.width()) : 0;
         sheet.fill(QRectF(area.left() + start * pitch.width() + inset, area.top() - gap,
                           (end - start) * pitch.width() - 2 * inset, gap - 0.5),
-                   panel.bandColors[b]);
+                   panel.bandHeads[b].color(sheet.isDark()));
     }
     drawMarkFrames(sheet, panel, area);
 }
@@ -153,8 +228,8 @@ void drawPanelMarks(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pi
     const QRectF area(topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount()));
     const FigureTheme& theme = sheet.theme();
     if (panel.markedCol && !panel.cols.isEmpty())
-        for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, area.top() - gap, area.left(), pitch.width(),
-                                                    area.left(), area.right(), figureDevice())) {
+        for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, area.top() - gapAbove(panel), area.left(),
+                                                    pitch.width(), area.left(), area.right(), figureDevice())) {
             if (label.index != panel.markedCol)
                 continue;
             sheet.fill(label.rect, ground);
@@ -190,6 +265,55 @@ QString rangeNumber(double value) {
     return text == QStringLiteral("-0") ? QStringLiteral("0") : text;
 }
 
+// A colour bar without its numbers, with arrows at an end that cuts numbers off. Each step is a number inside the
+// range, painted by the cell painter: the bar cannot disagree with the cells.
+static void paintRamp(Sheet& sheet, const QRectF& bar, const ColorScale& scale, int steps, CutCount cut) {
+    if (!sheet.paints())
+        return;
+    const ValueRange& range = scale.range();
+    Matrix ramp(1, steps);
+    for (int i = 0; i < steps; ++i)
+        ramp(0, i) = static_cast<float>(range.lo + (range.hi - range.lo) * i / (steps - 1));
+    CellStyle style;
+    style.hairline = QColor();
+    style.clipMarks = false;
+    paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale), bar, style);
+    const double middle = bar.center().y(), half = bar.height() / 2;
+    const auto arrow = [&](double edge, double tip, double value) {
+        sheet.painter()->setPen(Qt::NoPen);
+        sheet.painter()->setBrush(QColor::fromRgb(scale.color(static_cast<float>(value))));
+        sheet.painter()->drawPolygon(
+            QPolygonF{QPointF(edge, middle - half), QPointF(edge, middle + half), QPointF(tip, middle)});
+    };
+    if (cut.below > 0)
+        arrow(bar.left() - 1, bar.left() - 7, range.lo);
+    if (cut.above > 0)
+        arrow(bar.right() + 1, bar.right() + 7, range.hi);
+}
+
+double smallBarWidth(const Sheet& sheet, const ColorScale& scale) {
+    const QFont small = sheet.font(0.8);
+    return sheet.width(rangeNumber(scale.range().lo), small) + 24 + sheet.width(rangeNumber(scale.range().hi), small);
+}
+
+void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, CutCount cut) {
+    const QFont small = sheet.font(0.8);
+    const double line = sheet.lineHeight(small), beside = cut.below + cut.above > 0 ? 9 : 4;
+    const QString lo = rangeNumber(scale.range().lo), hi = rangeNumber(scale.range().hi);
+    const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
+                 bar = std::min(width - loWidth - hiWidth - 2 * beside, 64.0);
+    if (bar < 8) {
+        const QString ends = lo + QStringLiteral(" … ") + hi;
+        if (sheet.width(ends, small) <= width)
+            sheet.text(QRectF(topLeft, QSizeF(width, line)), Qt::AlignLeft, ends, small, sheet.theme().muted);
+        return;
+    }
+    paintRamp(sheet, QRectF(topLeft.x() + loWidth + beside, topLeft.y() + line / 2 - 2.5, bar, 5), scale, 64, cut);
+    sheet.text(QRectF(topLeft, QSizeF(loWidth + 1, line)), Qt::AlignLeft, lo, small, sheet.theme().muted);
+    sheet.text(QRectF(topLeft.x() + loWidth + bar + 2 * beside, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi,
+               small, sheet.theme().muted);
+}
+
 double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text,
                     CutCount cut) {
     const FigureTheme& theme = sheet.theme();
@@ -205,32 +329,9 @@ double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScal
     const double barWidth =
         std::clamp(width * 0.4, 40.0, std::max(40.0, std::min(180.0, width - lowWidth - highWidth - 32)));
 
-    // Each step is a number inside the range, painted by the cell painter: the bar cannot disagree with the cells.
     constexpr int steps = 128;
-    Matrix ramp(1, steps);
-    for (int i = 0; i < steps; ++i)
-        ramp(0, i) = static_cast<float>(range.lo + (range.hi - range.lo) * i / (steps - 1));
     const QRectF bar(topLeft.x() + lowWidth + 12, topLeft.y() + (line - thickness) / 2, barWidth, thickness);
-    if (sheet.paints()) {
-        CellStyle style;
-        style.hairline = QColor();
-        style.clipMarks = false;
-        paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale), bar, style);
-        sheet.painter()->setPen(Qt::NoPen);
-        const double middle = bar.center().y(), half = thickness / 2;
-        if (cut.below > 0) {
-            sheet.painter()->setBrush(QColor::fromRgb(scale.color(static_cast<float>(range.lo))));
-            sheet.painter()->drawPolygon(QPolygonF{QPointF(bar.left() - 1, middle - half),
-                                                   QPointF(bar.left() - 1, middle + half),
-                                                   QPointF(bar.left() - 7, middle)});
-        }
-        if (cut.above > 0) {
-            sheet.painter()->setBrush(QColor::fromRgb(scale.color(static_cast<float>(range.hi))));
-            sheet.painter()->drawPolygon(QPolygonF{QPointF(bar.right() + 1, middle - half),
-                                                   QPointF(bar.right() + 1, middle + half),
-                                                   QPointF(bar.right() + 7, middle)});
-        }
-    }
+    paintRamp(sheet, bar, scale, steps, cut);
     sheet.text(QRectF(topLeft, QSizeF(lowWidth + 1, line)), Qt::AlignLeft, low, font, theme.text);
     sheet.text(QRectF(bar.right() + 12, topLeft.y(), highWidth + 1, line), Qt::AlignLeft, high, font, theme.text);
 

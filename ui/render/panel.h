@@ -4,6 +4,7 @@
 
 #include "core/attention/view.h"
 #include "ui/render/axis_labels.h"
+#include "ui/render/head_colors.h"
 #include "ui/render/sheet.h"
 
 #include <QStringList>
@@ -20,12 +21,15 @@ struct Panel {
     std::vector<bool> emptyRows; // fully masked; may be empty
     QStringList rowNotes;        // a number beside each row, under rowNotesTitle; empty: none
     QString rowNotesTitle;
-    std::vector<int> bandStarts;    // columns where a head's band begins
-    std::vector<QColor> bandColors; // one per band: a strip above it; may be empty
+    std::vector<int> bandStarts;     // columns where a head's band begins
+    std::vector<BandHead> bandHeads; // one per band: a strip above it in the head's colour; may be empty
     std::optional<int> markedRow, markedCol;
     std::optional<CellRef> markedCell; // also marked where both of the above are
     bool numbers = false;
-    bool elides = false; // long labels are elided, as many matrices share a line; else only above 64
+    std::optional<QFont> numberFont; // of its numbers; nothing: as large as they fit
+    bool numbersOfMarks = false;     // what is marked has its number, though the other cells have none
+    bool isPlain = false;            // numbers without colours
+    bool elides = false;             // long labels are elided, as many matrices share a line; else only above 64
 
     int rowCount() const { return picture->matrix().rows(); }
     int colCount() const { return picture->matrix().cols(); }
@@ -33,6 +37,9 @@ struct Panel {
 
 // Row and column names of n tokens or dimensions.
 QStringList dimensionLabels(int count);
+
+// How small labels may become before they are thinned: up to 64 of them as small as is still read.
+double leastLabel(const Sheet& sheet, int count);
 
 // What stands around the cells of a panel, worked out for one cell size.
 struct PanelRoom {
@@ -71,6 +78,10 @@ struct BarText {
 };
 double drawColorBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, const BarText& text,
                     CutCount cut);
+// The range under a matrix among others, small: lo, bar, hi; without the bar where the width is less than
+// smallBarWidth.
+double smallBarWidth(const Sheet& sheet, const ColorScale& scale);
+void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale, CutCount cut);
 QString rangeNumber(double value); // four significant digits
 
 } // namespace headscope

@@ -2,6 +2,7 @@
 
 #include <QFontMetricsF>
 #include <QImage>
+#include <QPaintEngine>
 #include <QPainterPath>
 #include <algorithm>
 #include <cmath>
@@ -80,7 +81,7 @@ QString displayText(const std::string& utf8, const QFont& font) {
 }
 
 Sheet::Sheet(QPainter* painter, bool dark, double fontSizePt)
-    : m_painter(painter), m_theme(FigureTheme::of(dark)), m_pointSize(fontSizePt) {}
+    : m_painter(painter), m_dark(dark), m_theme(FigureTheme::of(dark)), m_pointSize(fontSizePt) {}
 
 QFont Sheet::deviceFont(QFont font) const {
     if (m_painter && m_painter->device() && m_painter->device()->logicalDpiY() > 0)
@@ -113,7 +114,7 @@ void Sheet::text(const QRectF& rect, Qt::Alignment align, const QString& text, c
     const double y = align & Qt::AlignBottom    ? rect.bottom() - h
                      : align & Qt::AlignVCenter ? rect.center().y() - h / 2
                                                 : rect.top();
-    m_texts.push_back({QRectF(x, y, w, h), shown});
+    m_texts.push_back({QRectF(x, y, w, h), shown, font.pointSizeF()});
     if (!m_painter)
         return;
     m_painter->setFont(deviceFont(font));
@@ -124,8 +125,7 @@ void Sheet::text(const QRectF& rect, Qt::Alignment align, const QString& text, c
 void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font,
                    const QColor& color) {
     // Turned about the rectangle's lower left corner: along is upwards, across is to the right.
-    Sheet turned(m_painter, false, m_pointSize);
-    turned.m_theme = m_theme;
+    Sheet turned(m_painter, m_dark, m_pointSize);
     if (m_painter) {
         m_painter->save();
         m_painter->translate(rect.left(), rect.bottom());
@@ -137,7 +137,7 @@ void Sheet::textUp(const QRectF& rect, Qt::Alignment align, const QString& text,
     for (const PlacedText& t : turned.m_texts)
         m_texts.push_back(
             {QRectF(rect.left() + t.rect.top(), rect.bottom() - t.rect.right(), t.rect.height(), t.rect.width()),
-             t.text});
+             t.text, t.points});
 }
 
 double Sheet::paragraph(QPointF topLeft, double width, const QString& text, const QFont& font, const QColor& color) {
@@ -167,7 +167,7 @@ double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, c
     QString source = text;
     source.replace(QStringLiteral("sqrt("), QStringLiteral("√("));
     QFont small = font;
-    small.setPointSizeF(font.pointSizeF() * 0.72);
+    small.setPointSizeF(noSmaller(font.pointSizeF() * 0.72));
     const double base = metricsOf(font).ascent(), smallBase = metricsOf(small).ascent();
     double x = topLeft.x();
     const auto piece = [&](const QString& part, const QFont& f, double baseline) {
@@ -213,7 +213,12 @@ double Sheet::formulaWidth(const QString& text, const QFont& font) {
     return measure.formula({0, 0}, text, font, m_theme.text);
 }
 
-void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers, std::int64_t vectorCells) {
+std::optional<QFont> Sheet::numbersIn(const CellPicture& picture, QSizeF cell) const {
+    return numberFont(picture, font(), leastNumber(), cell, figureDevice());
+}
+
+void Sheet::cells(const SharedPicture& picture, const QRectF& area, const std::optional<QFont>& numbers,
+                  std::int64_t vectorCells) {
     m_cells.push_back({area, picture});
     if (!m_painter || picture->matrix().empty())
         return;
@@ -222,13 +227,33 @@ void Sheet::cells(const SharedPicture& picture, const QRectF& area, bool numbers
     style.hatchLine = m_theme.hatchLine;
     style.hairline = m_theme.hairline;
     style.vectorCells = vectorCells;
-    if (numbers) {
-        const QSizeF cell(area.width() / picture->matrix().cols(), area.height() / picture->matrix().rows());
-        style.numbers = numberFont(*picture, font(), 3.5, cell, figureDevice());
-        if (style.numbers)
-            style.numbers = deviceFont(*style.numbers);
-    }
+    if (numbers)
+        style.numbers = deviceFont(*numbers);
     paintCells(*m_painter, *picture, area, style);
+}
+
+void Sheet::plainCells(const SharedPicture& picture, const QRectF& area, const std::optional<QFont>& numbers) {
+    m_cells.push_back({area, picture});
+    frame(area, m_theme.muted, 0.8);
+    if (!m_painter || !numbers)
+        return;
+    const Matrix& matrix = picture->matrix();
+    m_painter->setFont(deviceFont(*numbers));
+    m_painter->setPen(m_theme.text);
+    for (int r = 0; r < matrix.rows(); ++r)
+        for (int c = 0; c < matrix.cols(); ++c)
+            m_painter->drawText(cellRect(area, matrix.rows(), matrix.cols(), r, c),
+                                Qt::AlignCenter | Qt::TextSingleLine | Qt::TextDontClip,
+                                cellNumber(matrix(r, c), picture->decimals()));
+}
+
+void Sheet::number(const QRectF& rect, const QString& number, const QFont& font, const QColor& color) {
+    m_numbers << number;
+    if (!m_painter)
+        return;
+    m_painter->setFont(deviceFont(font));
+    m_painter->setPen(color);
+    m_painter->drawText(rect, Qt::AlignCenter | Qt::TextSingleLine | Qt::TextDontClip, number);
 }
 
 void Sheet::frame(const QRectF& rect, const QColor& color, double width) {
@@ -252,6 +277,21 @@ void Sheet::line(QPointF from, QPointF to, const QColor& color, double width) {
         return;
     m_painter->setPen(QPen(color, width, Qt::SolidLine, Qt::FlatCap));
     m_painter->drawLine(from, to);
+}
+
+void Sheet::rule(double x, double top, double bottom, const QColor& color, double width) {
+    if (!m_painter)
+        return;
+    const QTransform toDevice = m_painter->deviceTransform();
+    if (m_painter->paintEngine()->type() != QPaintEngine::Raster || toDevice.m12() != 0)
+        return line({x, top}, {x, bottom}, color, width);
+    const double pixels = std::max(1.0, std::round(width * toDevice.m11()));
+    const double left = std::round(toDevice.map(QPointF(x, 0)).x() - pixels / 2);
+    const QTransform back = toDevice.inverted();
+    const double from = back.map(QPointF(left, 0)).x(), to = back.map(QPointF(left + pixels, 0)).x();
+    m_painter->setRenderHint(QPainter::Antialiasing, false);
+    fill(QRectF(QPointF(from, top), QPointF(to, bottom)), color);
+    m_painter->setRenderHint(QPainter::Antialiasing);
 }
 
 void Sheet::arrow(QPointF from, QPointF to, const QColor& color) {

@@ -18,9 +18,24 @@ struct Block {
 using Line = std::vector<Block>;
 constexpr std::size_t tokenLine = 2; // the line of token by token stages
 
+constexpr double percentile = 99;
+
+// One dimension of some models is ten times all others: a range that reaches to it shows nothing else.
+void endAtPercentile(Panel& panel, const AttentionTrace& trace, const View& view, Stage stage, const QFont& font) {
+    if (view.range.kind != RangeSpec::Kind::Auto || view.curve.kind != Curve::Kind::Linear)
+        return;
+    View cut = view;
+    cut.curve = {Curve::Kind::Percentile, percentile};
+    Panel other = stagePanel(trace, cut, stage, font);
+    if (panel.picture->scale().range().hi > 3 * other.picture->scale().range().hi)
+        panel = std::move(other);
+}
+
 std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const QFont& font) {
     const auto block = [&](Stage stage, double share) {
         Block b{stagePanel(trace, view, stage, font), stage, share};
+        if (stage == Stage::Embedding || stage == Stage::EmbeddingKey)
+            endAtPercentile(b.panel, trace, view, stage, font);
         b.panel.rowTitle.clear();
         b.panel.colTitle.clear();
         b.panel.title.clear();
@@ -50,31 +65,25 @@ std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const
     return lines;
 }
 
-// The range under a block, small: lo, bar, hi.
-void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale& scale) {
-    const QFont small = sheet.font(0.8);
-    const double line = sheet.lineHeight(small);
-    const QString lo = rangeNumber(scale.range().lo), hi = rangeNumber(scale.range().hi);
-    const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
-                 bar = std::min(width - loWidth - hiWidth - 8, 64.0);
-    sheet.text(QRectF(topLeft, QSizeF(loWidth + 1, line)), Qt::AlignLeft, lo, small, sheet.theme().muted);
-    if (bar >= 8) {
-        Matrix ramp(1, 64);
-        for (int i = 0; i < 64; ++i)
-            ramp(0, i) = static_cast<float>(scale.range().lo + (scale.range().hi - scale.range().lo) * i / 63);
-        if (sheet.paints()) {
-            CellStyle style;
-            style.hairline = QColor();
-            style.clipMarks = false;
-            paintCells(*sheet.painter(), CellPicture(share(std::move(ramp)), scale),
-                       QRectF(topLeft.x() + loWidth + 4, topLeft.y() + line / 2 - 2.5, bar, 5), style);
-        }
-        sheet.text(QRectF(topLeft.x() + loWidth + bar + 8, topLeft.y(), hiWidth + 1, line), Qt::AlignLeft, hi, small,
-                   sheet.theme().muted);
-    } else {
-        sheet.text(QRectF(topLeft.x() + loWidth, topLeft.y(), width - loWidth, line), Qt::AlignLeft,
-                   QStringLiteral(" … ") + hi, small, sheet.theme().muted);
-    }
+// "n = 8 queries, m = 8 keys, ...", and what else holds for all blocks.
+QString sizesRemark(const AttentionTrace& trace, const View& view, const Panel& embedding) {
+    const ModelConfig& config = trace.config();
+    QStringList parts{FigureText::tr("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
+                          .arg(trace.scenario.queries())
+                          .arg(trace.scenario.keys())
+                          .arg(config.dModel)
+                          .arg(config.dK)
+                          .arg(config.dV)};
+    if (sharesKeys(config))
+        parts << FigureText::tr("K and V of %1").arg(kvHeadTitle(config, config.kvHeadOf(view.heads.front())));
+    const CutCount cut = countCut(*embedding.picture);
+    if (view.curve.kind == Curve::Kind::Linear && view.range.kind == RangeSpec::Kind::Auto && cut.below + cut.above > 0)
+        parts << FigureText::tr("the colours of X end at percentile %1: %2 numbers lie beyond (arrows)")
+                     .arg(percentile)
+                     .arg(cut.below + cut.above);
+    if (const QString remark = everyTokenRemark(view); !remark.isEmpty())
+        parts << remark;
+    return parts.join(QStringLiteral("; "));
 }
 
 } // namespace
@@ -90,24 +99,16 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
     const double text = sheet.lineHeight(font), smallText = sheet.lineHeight(small);
 
     double y = figurePad;
-    const ModelConfig& config = trace.config();
-    y +=
-        drawHeading(sheet, {figurePad, y}, inner, spec,
-                    sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
-                    FigureText::tr("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
-                            .arg(trace.scenario.queries())
-                            .arg(trace.scenario.keys())
-                            .arg(config.dModel)
-                            .arg(config.dK)
-                            .arg(config.dV) +
-                        (everyTokenRemark(view).isEmpty() ? QString() : QStringLiteral("; ") + everyTokenRemark(view)));
+    y += drawHeading(sheet, {figurePad, y}, inner, spec,
+                     sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
+                     sizesRemark(trace, view, lines[0][0].panel));
 
     // Labels of rows take the same room in all lines, so that first blocks stand below each other.
     const double maxLabel = 0.16 * inner;
     const int n = trace.scenario.queries(), m = trace.scenario.keys(), longer = std::max(n, m);
     double pitch = std::min(1.4 * text, 0.8 * inner / 4 / n); // squarish scores
     pitch = std::max(pitch, std::min(2.0, 1.2 * inner / (3.0 * longer)));
-    const double header = 2 * text + 6, footer = 4 + smallText + 16;
+    const double header = 2 * text + 12, footer = 4 + smallText + 16;
     double left = 0, colLabels = 0;
     const auto measure = [&] {
         left = colLabels = 0;
@@ -123,7 +124,7 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
     if (height) {
         const double fixed = y + static_cast<double>(lines.size()) * (header + footer) + colLabels + figurePad;
         const double rows = 2.0 * longer + 2.0 * n;
-        pitch = std::min(2 * text, (*height - fixed) / rows);
+        pitch = std::max(std::min(2 * text, (*height - fixed) / rows), spec.leastRow);
         if (pitch <= 0.2)
             refuseSize(spec);
         if (pitch < 0.4 * text) // specks instead of words
@@ -187,7 +188,7 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
             const PanelRoom room = roomFor(sheet, panel, cell, {maxLabel, maxLabel}, shows);
             drawPanel(sheet, panel, {x, cellsTop}, cell, room, shows);
             const double bottom = cellsTop + pitch * panel.rowCount();
-            drawSmallBar(sheet, {x, bottom + 4}, w, panel.picture->scale());
+            drawSmallBar(sheet, {x, bottom + 4}, w, panel.picture->scale(), countCut(*panel.picture));
             most = std::max(most, bottom);
             x += w;
         }

@@ -4,7 +4,6 @@
 #include "core/attention/printed_sum.h"
 #include "ui/render/figure_parts.h"
 #include "ui/render/figure_text.h"
-#include "ui/render/head_colors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,9 +41,9 @@ private:
         view.heads = {head};
         WalkMatrix out{stagePanel(m_trace, view, s, m_font), symbolOf(s), {}, 0, false, rows, cols};
         if (stageInfo(s).scope == StageScope::QueryHead && stageInfo(s).cols == StageAxis::Dimensions)
-            colour(out, head.value);
+            colour(out, {head.value});
         else if (stageInfo(s).scope == StageScope::KvHead)
-            colour(out, m_config.kvHeadOf(head));
+            colour(out, kvBand(m_config.kvHeadOf(head)));
         return out;
     }
     // Any other matrix, signed unless it says so, with a range of its own.
@@ -63,10 +62,11 @@ private:
         out.cols = colAxis;
         return add(std::move(out), before);
     }
-    static void colour(WalkMatrix& matrix, int head) {
+    static void colour(WalkMatrix& matrix, BandHead head) {
         matrix.panel.bandStarts = {0};
-        matrix.panel.bandColors = {headColor(head)};
+        matrix.panel.bandHeads = {head};
     }
+    BandHead kvBand(int kvHead) const { return {kvHead, sharesKeys(m_config)}; }
     QStringList tokens(Stage like, bool rows, int count) { return stageLabels(m_trace, like, rows, count, m_font); }
 
     static QString symbolOf(Stage s) {
@@ -164,18 +164,18 @@ void Builder::projection(Stage s, Stage input, WeightKind weightKind, WeightKind
     const Axis cols{Runs::Col, band * width};
     const Stage from =
         input == Stage::EmbeddingKey && !stageAvailable(m_trace, Stage::EmbeddingKey) ? Stage::Embedding : input;
+    const BandHead own = ofKv ? kvBand(band) : BandHead{band};
     const QString which =
-        (ofKv && m_config.kvHeads != m_config.heads ? FigureText::tr(", KV head %1") : FigureText::tr(", head %1"))
-            .arg(band);
+        QStringLiteral(", ") + (ofKv ? kvHeadTitle(m_config, band) : FigureText::tr("head %1").arg(band));
     stage(from, m_row, m_inner, {});
     weight(weightKind, headBandOf(m_config, weightKind, head), nameOf(weightName(weightKind)) + which, m_inner, cols);
-    colour(m_walk.matrices.back(), band);
+    colour(m_walk.matrices.back(), own);
     bias(biasKind, headBandOf(m_config, biasKind, head), cols);
     const SharedMatrix all = stageMatrix(m_trace, m_view.layer, m_head, s);
     const QString symbol = QStringLiteral("%1_%2").arg(nameOf(weightName(weightKind)).mid(2)).arg(band);
     WalkMatrix& result = other(share(copy(MatrixView(*all).colRange(band * width, (band + 1) * width))),
                                tokens(s, true, all->rows()), dimensionLabels(width), symbol, m_row, cols, m_equals);
-    colour(result, band);
+    colour(result, own);
 }
 
 // The matrix of all heads above, and the pieces that it is cut into beneath.
@@ -188,6 +188,8 @@ void Builder::split() {
         const HeadIndex head{query ? p : p * (m_config.heads / m_config.kvHeads)};
         WalkMatrix& piece = add(stageOf(m_view.stage, head, m_row, {Runs::Col, p * width}), {});
         piece.symbol = QStringLiteral("%1_%2").arg(symbolOf(m_view.stage).left(1)).arg(p);
+        if (!query && sharesKeys(m_config))
+            piece.symbol += QStringLiteral(", ") + kvHeadTitle(m_config, p);
         piece.line = 1;
         piece.panel.cols.clear();
         if (p > 0)
@@ -215,7 +217,10 @@ void Builder::scores() {
     other(share(transposed(*k)), dimensionLabels(k->cols()), tokens(Stage::K, true, k->rows()), QStringLiteral("K_h^T"),
           m_inner, m_col, m_times)
         .tall = true;
-    colour(m_walk.matrices.back(), m_config.kvHeadOf(m_head));
+    const int kvHead = m_config.kvHeadOf(m_head);
+    colour(m_walk.matrices.back(), kvBand(kvHead));
+    if (sharesKeys(m_config))
+        m_walk.matrices.back().symbol += QStringLiteral(", ") + kvHeadTitle(m_config, kvHead);
     stage(Stage::Scores, m_row, m_col, m_equals);
 }
 
@@ -289,7 +294,7 @@ void Builder::softmax() {
           FigureText::tr("exp(masked − row max)"), m_row, m_col, QStringLiteral("exp"), false);
     WalkMatrix& sum = other(share(std::move(sums)), rows, {}, FigureText::tr("row sums"), m_row, m_nowhere,
                             QStringLiteral("÷"), false);
-    sum.panel.numbers = true;
+    sum.panel.numbers = sum.panel.isPlain = true; // not in the range of what stands beside it
     stage(Stage::Weights, m_row, m_col, m_equals);
 }
 
@@ -350,6 +355,8 @@ void Builder::build() {
     case Stage::HeadOutput:
         stage(Stage::Weights, m_row, m_inner, {});
         stage(Stage::V, m_inner, m_col, m_times);
+        if (sharesKeys(m_config))
+            m_walk.matrices.back().symbol += QStringLiteral(", ") + kvHeadTitle(m_config, m_config.kvHeadOf(m_head));
         stage(Stage::HeadOutput, m_row, m_col, m_equals);
         return;
     case Stage::Concat:
@@ -361,7 +368,7 @@ void Builder::build() {
                    FigureText::tr("W_O, rows of head %1").arg(m_head.value), m_inner, m_col);
         stage(Stage::Contribution, m_row, m_col, m_equals);
         m_walk.matrices.back().panel.bandStarts.clear(); // as wide as the model: no band of a head
-        m_walk.matrices.back().panel.bandColors.clear();
+        m_walk.matrices.back().panel.bandHeads.clear();
         return;
     case Stage::Output:
         stage(Stage::Concat, m_row, projects ? m_inner : m_col, {});

@@ -10,15 +10,22 @@ namespace {
 
 constexpr PanelShows shows{false, true, true};
 constexpr double pieceGap = 7, most = 64; // between pieces of one matrix; largest side of a cell
+constexpr double steepest = 3;            // how many times as wide as high a cell may be, or the other way round
+constexpr double symbolGap = 14;          // after a symbol that is wider than its matrix
+constexpr int wide = 64;                  // more columns than this are looked at as a band, not cell by cell
 
-// A panel as a walk draws it: symbol and shape stand in a line of their own.
-Panel bare(const Panel& panel, bool namesRows) {
+// A panel as a walk draws it: symbol and shape stand in a line of their own. Where the matrices have no room for
+// numbers, what is marked still has its own.
+Panel bare(const Panel& panel, const WalkLayout::Place& at) {
     Panel out = panel;
+    out.numbersOfMarks = panel.numbers && !at.numbers;
+    out.numbers = panel.numbers && at.numbers;
+    out.numberFont = at.numbers;
     out.title.clear();
     out.rowTitle.clear();
     out.colTitle.clear();
     out.elides = true;
-    if (!namesRows)
+    if (!at.namesRows)
         out.rows.clear();
     return out;
 }
@@ -29,6 +36,20 @@ QFont signFont(Sheet& sheet, const QString& sign) {
 
 double signWidth(Sheet& sheet, const WalkMatrix& m) {
     return m.before.isEmpty() ? pieceGap : std::max(26.0, sheet.width(m.before, signFont(sheet, m.before)) + 12);
+}
+
+bool isWide(const WalkMatrix& m) {
+    return m.panel.colCount() > wide;
+}
+
+// All such matrices of a walk have cells of one size.
+bool hasCommonCells(const WalkMatrix& m) {
+    return !isWide(m) && !m.tall && !m.panel.isPlain;
+}
+
+// Numbers without colours are as wide as they are written.
+double plainWidth(const Sheet& sheet, const WalkMatrix& m) {
+    return m.panel.isPlain ? sheet.width(m.panel.picture->longestNumber(), figureFont(sheet.leastNumber())) / 0.8 : 0;
 }
 
 // Widths grow with the number of columns, but slower: 384 columns are not 48 times as interesting as 8.
@@ -43,8 +64,9 @@ public:
         : m_sheet(sheet), m_walk(walk), m_lines(lines), m_width(width), m_text(sheet.lineHeight(sheet.font())),
           m_places(walk.matrices.size()) {}
 
-    // The matrices of one line; height: of its cells. Returns the y below it, or nothing.
-    std::optional<double> place(int line, QPointF topLeft, double height);
+    // The matrices of one line; height: of its cells. Returns the y below it, or nothing. One cell size for the whole
+    // walk: no cell is larger than `cell`, which shrinks to those of this line.
+    std::optional<double> place(int line, QPointF topLeft, double height, QSizeF& cell);
     double around() const { return m_text + 6 + rangeLine(); } // of a line, beside labels and cells
     std::vector<WalkLayout::Place> take() { return std::move(m_places); }
 
@@ -54,6 +76,8 @@ private:
         return first && m_walk.matrices[i].before.isEmpty() ? 0 : signWidth(m_sheet, m_walk.matrices[i]);
     }
     std::vector<std::size_t> matricesOf(int line);
+    double cellWidth(const std::vector<std::size_t>& own, double available) const;
+    double rowHeight(const std::vector<std::size_t>& own, double width) const;
 
     Sheet& m_sheet;
     const Walk& m_walk;
@@ -74,11 +98,39 @@ std::vector<std::size_t> Liner::matricesOf(int line) {
     return own;
 }
 
-std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
+// Of the matrices that are looked at cell by cell: what the bands leave them, evenly.
+double Liner::cellWidth(const std::vector<std::size_t>& own, double available) const {
+    double shares = 0, bands = 0;
+    int columns = 0;
+    for (const std::size_t i : own) {
+        const WalkMatrix& m = m_walk.matrices[i];
+        if (m.panel.isPlain)
+            continue;
+        shares += shareOf(m);
+        if (isWide(m))
+            bands += shareOf(m);
+        else
+            columns += m.panel.colCount();
+    }
+    return columns > 0 ? std::min(most, available * (1 - bands / shares) / columns) : most;
+}
+
+// The same row stands at the same height in every matrix; cells of queries by keys are square where they may be.
+double Liner::rowHeight(const std::vector<std::size_t>& own, double width) const {
+    const auto isSquare = [this](std::size_t i) {
+        const WalkMatrix& m = m_walk.matrices[i];
+        return !m.tall && !isWide(m) && m.panel.colCount() == m.panel.rowCount();
+    };
+    const bool square = own.size() > 1 && std::ranges::any_of(own, isSquare);
+    const double height = square ? std::clamp(width, 1.1 * m_text, 2.6 * m_text) : 1.7 * m_text;
+    return width < 8 ? height : std::min(height, steepest * width);
+}
+
+std::optional<double> Liner::place(int line, QPointF topLeft, double height, QSizeF& cell) {
     const std::vector<std::size_t> own = matricesOf(line);
     double signs = 0, shares = 0;
     for (const std::size_t i : own) {
-        signs += signOf(i, i == own.front());
+        signs += signOf(i, i == own.front()) + plainWidth(m_sheet, m_walk.matrices[i]);
         shares += shareOf(m_walk.matrices[i]);
     }
     const double maxLabel = 0.16 * m_width;
@@ -92,29 +144,26 @@ std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
             taken += (left[i] = std::max(left[i], m_places[i].room.left)) + right[i];
         if (m_width - taken < 3.0 * static_cast<double>(own.size()) || height - top < 8)
             return std::nullopt;
-        // The same row stands at the same height in every matrix; cells of queries by keys are square where they may
-        // be.
-        double square = 0;
-        for (const std::size_t i : own) {
-            const Panel& panel = m_walk.matrices[i].panel;
-            if (!m_walk.matrices[i].tall && panel.colCount() == panel.rowCount())
-                square = std::max(square, (m_width - taken) * shareOf(m_walk.matrices[i]) / shares / panel.colCount());
-        }
-        const double rowHeight =
-            square > 0 && signs > 0 ? std::clamp(std::min(square, most), 1.1 * m_text, 2.6 * m_text) : 1.7 * m_text;
+        const double widest = std::min(cell.width(), cellWidth(own, m_width - taken)),
+                     highest = std::min(cell.height(), rowHeight(own, widest));
         double newTop = 0;
         for (const std::size_t i : own) {
             const WalkMatrix& m = m_walk.matrices[i];
-            const Panel panel = bare(m.panel, m_places[i].namesRows);
-            const double wide = (m_width - taken) * shareOf(m) / shares / panel.colCount();
+            const Panel panel = bare(m.panel, m_places[i]);
+            const double band = (m_width - taken) * shareOf(m) / shares / panel.colCount();
             const double tall = (height - top) / panel.rowCount();
-            const QSizeF pitch(std::min(wide, most), std::min(tall, m.tall ? 1.1 * m_text : rowHeight));
+            QSizeF pitch(isWide(m) ? std::min(band, most) : widest,
+                         std::min(tall, m.tall ? std::min(1.1 * m_text, highest) : highest));
+            if (hasCommonCells(m))
+                pitch.setWidth(std::min(pitch.width(), steepest * pitch.height()));
+            if (m.panel.isPlain)
+                pitch.setWidth(plainWidth(m_sheet, m));
             m_places[i].pitch = pitch;
             if (m.tall && pitch.height() < 0.55 * m_text) // numbers of dimensions that nobody can read
                 m_places[i].namesRows = false;
             m_places[i].room = roomFor(m_sheet, panel, pitch, {maxLabel, maxLabel}, shows);
             newTop = std::max(newTop, m_places[i].room.top);
-            const double lacking = m_sheet.formulaWidth(m.symbol, m_sheet.font(1, true)) + 6 -
+            const double lacking = m_sheet.formulaWidth(m.symbol, m_sheet.font(1, true)) + symbolGap -
                                    pitch.width() * panel.colCount() - (i == own.back() ? 0 : signOf(i + 1, false));
             right[i] = std::max(right[i], std::min(lacking, 0.12 * m_width));
         }
@@ -124,6 +173,9 @@ std::optional<double> Liner::place(int line, QPointF topLeft, double height) {
     double signY = cellsTop + 10;
     for (const std::size_t i : own)
         signY = std::max(signY, cellsTop + std::min(40.0, 1.5 * m_places[i].pitch.height()));
+    for (const std::size_t i : own)
+        if (hasCommonCells(m_walk.matrices[i]))
+            cell = cell.boundedTo(m_places[i].pitch);
     double x = topLeft.x(), bottom = cellsTop;
     for (const std::size_t i : own) {
         WalkLayout::Place& at = m_places[i];
@@ -144,14 +196,50 @@ std::optional<WalkLayout> layOutLines(Sheet& sheet, const Walk& walk, const std:
     Liner liner(sheet, walk, lines, width);
     const int count = lines.back() + 1;
     const double perLine = height ? *height / count - liner.around() : 0.5 * width / count;
-    double y = topLeft.y();
-    for (int line = 0; line < count; ++line) {
-        const std::optional<double> next = liner.place(line, {topLeft.x(), y}, perLine);
-        if (!next)
-            return std::nullopt;
-        y = *next;
+    double y = 0;
+    QSizeF cell(most, most);
+    for (int round = 0; round < 3; ++round) { // until every line has the cells of the one with the smallest
+        y = topLeft.y();
+        const QSizeF before = cell;
+        for (int line = 0; line < count; ++line) {
+            const std::optional<double> next = liner.place(line, {topLeft.x(), y}, perLine, cell);
+            if (!next)
+                return std::nullopt;
+            y = *next;
+        }
+        if (before == cell)
+            break;
     }
     return WalkLayout{liner.take(), y};
+}
+
+// One size of numbers for all matrices that are looked at cell by cell, or none; others have them where they fit.
+void chooseNumbers(Sheet& sheet, const Walk& walk, WalkLayout& layout) {
+    std::optional<QFont> common = sheet.font();
+    for (std::size_t i = 0; common && i < walk.matrices.size(); ++i) {
+        const WalkMatrix& m = walk.matrices[i];
+        if (!hasCommonCells(m))
+            continue;
+        const std::optional<QFont> own = sheet.numbersIn(*m.panel.picture, layout.places[i].pitch);
+        if (!own || own->pointSizeF() < common->pointSizeF())
+            common = own;
+    }
+    for (std::size_t i = 0; i < walk.matrices.size(); ++i) {
+        const WalkMatrix& m = walk.matrices[i];
+        WalkLayout::Place& at = layout.places[i];
+        const auto fits = [&] {
+            return numberFont(*m.panel.picture, *common, 0.98 * common->pointSizeF(), at.pitch, figureDevice());
+        };
+        if (common && (hasCommonCells(m) || (!isWide(m) && fits())))
+            at.numbers = common;
+        else if (m.panel.isPlain)
+            at.numbers = sheet.numbersIn(*m.panel.picture, at.pitch);
+    }
+}
+
+// A line may begin with what is made, or with what the line above is divided by; never with a factor or an addend.
+bool mayBegin(const QString& sign) {
+    return sign.startsWith(u'=') || sign.startsWith(u'÷');
 }
 
 // How well the least cell can be read: nobody gains from cells wider than their numbers.
@@ -167,22 +255,25 @@ double legibility(Sheet& sheet, const std::optional<WalkLayout>& layout) {
 
 } // namespace
 
-// Four or more matrices in a narrow room stand in two lines, where that makes the cells plainly larger.
+// Several matrices in a narrow room stand in two lines, where that makes the cells plainly larger.
 std::optional<WalkLayout> layOutWalk(Sheet& sheet, const Walk& walk, QPointF topLeft, double width,
                                      std::optional<double> height) {
     std::vector<int> lines;
     for (const WalkMatrix& m : walk.matrices)
         lines.push_back(m.line);
     std::optional<WalkLayout> best = layOutLines(sheet, walk, lines, topLeft, width, height);
-    if (lines.back() > 0 || lines.size() < 4)
-        return best;
-    for (std::size_t cut = 1; cut < lines.size(); ++cut) {
+    const bool mayBreak = lines.back() == 0;
+    for (std::size_t cut = 1; mayBreak && cut < lines.size(); ++cut) {
+        if (!mayBegin(walk.matrices[cut].before))
+            continue;
         for (std::size_t i = 0; i < lines.size(); ++i)
             lines[i] = i < cut ? 0 : 1;
         std::optional<WalkLayout> broken = layOutLines(sheet, walk, lines, topLeft, width, height);
         if (legibility(sheet, broken) > 1.2 * legibility(sheet, best))
             best = std::move(broken);
     }
+    if (best)
+        chooseNumbers(sheet, walk, *best);
     return best;
 }
 
@@ -204,7 +295,7 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
         }
         const QString shape = shapeText(m.panel.picture->matrix());
         const double symbol = sheet.formulaWidth(m.symbol, bold);
-        const double room = next - area.left();
+        const double room = next - area.left() - (at.endsLine ? 0 : 6);
         if (symbol <= room) {
             sheet.formula(at.symbol, m.symbol, bold, theme.text);
             if (symbol + 8 + sheet.width(shape, small) <= room)
@@ -213,21 +304,28 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
         } else if (room > 20) {
             sheet.text(QRectF(at.symbol, QSizeF(room - 4, text)), Qt::AlignLeft, m.symbol, small, theme.text);
         }
-        drawPanel(sheet, bare(m.panel, at.namesRows), at.topLeft, at.pitch, at.room, shows);
-        const ValueRange& range = m.panel.picture->scale().range();
-        const QString ends = rangeNumber(range.lo) + QStringLiteral(" … ") + rangeNumber(range.hi);
-        // Of a matrix with few rows it stands beside the sign that follows, not below it.
+        drawPanel(sheet, bare(m.panel, at), at.topLeft, at.pitch, at.room, shows);
+        if (m.panel.isPlain)
+            continue;
+        if (m.panel.numbers && !at.numbers)
+            sheet.countNumbered(false);
+        // Of a matrix with few rows it stands beside the sign that follows, not below it; at the end it may begin
+        // before its matrix.
+        const ColorScale& scale = m.panel.picture->scale();
         const bool meetsSign = !at.endsLine && area.bottom() < layout.places[i + 1].sign.y() + 12;
-        if (sheet.width(ends, small) <= (meetsSign ? layout.places[i + 1].sign.x() - area.left() : room) - 4)
-            sheet.text(QRectF(area.left(), area.bottom() + 3, sheet.width(ends, small) + 1, sheet.lineHeight(small)),
-                       Qt::AlignLeft, ends, small, theme.muted);
+        const double end = at.endsLine ? right : meetsSign ? layout.places[i + 1].sign.x() : next;
+        const double needed = smallBarWidth(sheet, scale);
+        const double from = at.endsLine ? std::min(area.left(), right - needed) : area.left();
+        drawSmallBar(sheet, {from, area.bottom() + 3},
+                     std::min(end - from - (at.endsLine ? 0 : 4), std::max(area.width(), needed)), scale,
+                     countCut(*m.panel.picture));
     }
 }
 
 void drawWalkMarks(Sheet& sheet, const Walk& walk, const WalkLayout& layout, const QColor& ground) {
     for (std::size_t i = 0; i < walk.matrices.size(); ++i) {
         const WalkLayout::Place& at = layout.places[i];
-        drawPanelMarks(sheet, bare(walk.matrices[i].panel, at.namesRows), at.topLeft, at.pitch, at.room, ground);
+        drawPanelMarks(sheet, bare(walk.matrices[i].panel, at), at.topLeft, at.pitch, at.room, ground);
     }
 }
 

@@ -13,6 +13,7 @@ struct WalkLayout {
         PanelRoom room;
         QPointF symbol, sign;
         bool namesRows = true, endsLine = false;
+        std::optional<QFont> numbers{}; // of its cells; nothing where they have no room
         QRectF area(const Panel& panel) const {
             return {topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount())};
         }

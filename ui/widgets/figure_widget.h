@@ -1,12 +1,13 @@
-// FigureWidget: a figure of ui/render on screen, as large as the widget, drawn in the background; the last picture
-// stays until the new one is there. What it shows is what the same view exports; a click chooses a head or pins a cell.
+// FigureWidget: a figure of ui/render on screen, as large as the widget or, where rows would be too low to be seen,
+// higher and scrolled; drawn in the background; the last picture stays until the new one is there. What it shows is
+// what the same view exports; a click chooses a head or pins a cell.
 #pragma once
 
 #include "ui/latest_wins.h"
 
+#include <QAbstractScrollArea>
 #include <QImage>
 #include <QTimer>
-#include <QWidget>
 
 #include "core/attention/view.h" // after Qt: moc cannot read <compare> before a Qt header
 
@@ -15,13 +16,15 @@
 namespace headscope {
 
 class Workspace;
+struct Scenario;
 
-class FigureWidget : public QWidget {
+class FigureWidget : public QAbstractScrollArea {
     Q_OBJECT
 public:
     explicit FigureWidget(Workspace& workspace, QWidget* parent = nullptr);
     // Picture pixels for each logical one, where the screen's own are not what is wanted (a screenshot).
     void setPictureRatio(double ratio) { m_ratio = ratio; }
+    QString problem() const { return m_problem; } // why there is no picture; empty while there is one
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -44,6 +47,9 @@ private:
     void sayDrawing();
     void chooseHead(int panel);
     void pinCell(const Panel& panel, QPointF position);
+    double leastRow(const Scenario& scenario) const;
+    QPointF inPicture(QPointF position) const; // from the viewport
+    void take(const Drawn& drawn);
 
     Workspace& m_workspace;
     Drawn m_drawn;

@@ -5,11 +5,62 @@
 #include "ui/theme.h"
 #include "ui/workspace.h"
 
+#include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QScrollArea>
 #include <QVBoxLayout>
 
+#include <algorithm>
+#include <cmath>
+
 namespace headscope {
+
+namespace {
+
+class WidthKey : public QWidget {
+public:
+    explicit WidthKey(const LinksView& view) : m_view(view) {
+        setAccessibleName(LinksPanel::tr("Line widths of the weights 0.1, 0.5 and 1"));
+    }
+    QSize sizeHint() const override {
+        const QFontMetrics metrics(font());
+        return {endOf(metrics), std::max(metrics.height(), static_cast<int>(std::ceil(m_view.widthOf(1))) + 2)};
+    }
+    QSize minimumSizeHint() const override { return sizeHint(); }
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        const QFontMetrics metrics(font());
+        int x = 0;
+        for (const double weight : linkKeyWeights) {
+            painter.setPen(QPen(theme().muted, m_view.widthOf(weight), Qt::SolidLine, Qt::FlatCap));
+            painter.drawLine(QPointF(x, height() / 2.0), QPointF(x + line, height() / 2.0));
+            painter.setPen(theme().text);
+            painter.drawText(QRect(x + line + space, 0, width(), height()), Qt::AlignVCenter, nameOf(weight));
+            x += stepOf(metrics, weight);
+        }
+    }
+
+private:
+    static constexpr int line = 20, space = 5, gap = 12;
+    static QString nameOf(double weight) { return QLocale().toString(weight); }
+    static int stepOf(const QFontMetrics& metrics, double weight) {
+        return line + space + metrics.horizontalAdvance(nameOf(weight)) + gap;
+    }
+    static int endOf(const QFontMetrics& metrics) {
+        int x = 0;
+        for (const double weight : linkKeyWeights)
+            x += stepOf(metrics, weight);
+        return x;
+    }
+
+    const LinksView& m_view;
+};
+
+} // namespace
 
 LinksPanel::LinksPanel(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
     auto* column = new QVBoxLayout(this);
@@ -32,7 +83,16 @@ LinksPanel::LinksPanel(Workspace& workspace, QWidget* parent) : QWidget(parent),
     m_caption = new QLabel;
     m_caption->setObjectName(QStringLiteral("muted"));
     m_caption->setWordWrap(true);
-    column->addWidget(m_caption);
+    m_key = new WidthKey(*m_view);
+    auto* below = new QHBoxLayout;
+    below->setSpacing(0);
+    below->addWidget(m_key);
+    below->addWidget(m_caption, 1);
+    column->addLayout(below);
+    connect(m_view, &LinksView::laidOut, m_key, [this] {
+        m_key->updateGeometry();
+        m_key->update();
+    });
     connect(m_view, &LinksView::hovered, this, &LinksPanel::described);
     connect(m_view, &LinksView::pinned, this, &LinksPanel::pin);
     connect(&workspace, &Workspace::traceChanged, this, &LinksPanel::refresh);
@@ -88,9 +148,9 @@ void LinksPanel::take(const Shown& shown) {
     m_caption->setText(shown.caption);
     QStringList names;
     const std::vector<LinkHead>& heads = m_links->links.heads;
-    for (std::size_t i = 0; i < heads.size(); ++i)
+    for (const LinkHead& head : heads)
         names << QStringLiteral("<span style='color:%1'>■</span>&nbsp;%2")
-                     .arg(linkColor(static_cast<int>(i), theme().dark).name(), heads[i].name.toHtmlEscaped());
+                     .arg(head.color(theme().dark).name(), head.name.toHtmlEscaped());
     m_legend->setText(names.join(QStringLiteral(" &nbsp; ")));
     m_legend->setVisible(names.size() > 1);
     markPinned();

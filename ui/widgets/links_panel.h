@@ -1,6 +1,6 @@
-// LinksPanel: the links of the picked heads: which colour is which head, the view itself (longer texts scroll), what
-// the widths mean and how many links are not drawn. Reads links from a trace in the background and passes pins on to
-// the workspace. Not here: threshold and top-k (ViewControls), drawing (LinksView).
+// LinksPanel: the links of the picked heads: which colour is which head, the view itself (longer texts scroll), a
+// key of the widths, what they mean and how many links are not drawn. Reads links from a trace in the background and
+// passes pins on to the workspace. Not here: threshold and top-k (ViewControls), drawing (LinksView).
 #pragma once
 
 #include "ui/widgets/links_view.h"
@@ -38,6 +38,7 @@ private:
     QLabel* m_legend;
     QScrollArea* m_scroll;
     LinksView* m_view;
+    QWidget* m_key; // lines as wide as the view's, with their weights
     QLabel* m_caption;
     SharedLinks m_links;
     LatestWins<Shown> m_jobs;

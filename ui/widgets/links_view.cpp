@@ -65,6 +65,7 @@ void LinksView::layOut() {
     const double left = std::min(widest(m_contents->queries, bold), room),
                  right = std::min(widest(m_contents->keys, bold), room);
     m_columns.pitch = std::min(2.4 * line, (height() - top - around) / longer());
+    m_columns.lanes = static_cast<int>(m_contents->links.heads.size());
     const double inner = width() - left - right - 2 * (labelGap + around);
     const double span = std::max(40.0, std::min(inner, std::max(480.0, 1.6 * longer() * m_columns.pitch)));
     m_columns.x0 = around + left + labelGap + (inner - span) / 2;
@@ -74,10 +75,7 @@ void LinksView::layOut() {
     m_columns.top1 = top + (longer() - static_cast<double>(m_contents->keys.size())) * m_columns.pitch / 2;
     redrawAll();
     update();
-}
-
-static double opacityOf(const Links& links) {
-    return links.heads.size() > 1 ? 0.62 : 0.75;
+    emit laidOut();
 }
 
 static QImage pictureOf(const LinksContents& contents, const LinkColumns& columns, QSize size, double ratio, bool dark,
@@ -90,7 +88,7 @@ static QImage pictureOf(const LinksContents& contents, const LinkColumns& column
     for (const Link& link : contents.links.drawn) {
         if (stop.stop_requested())
             throw Cancelled();
-        paintLink(painter, columns, link, linkColor(link.head, dark), opacityOf(contents.links));
+        paintLink(painter, columns, contents.links, link, dark);
     }
     return image;
 }
@@ -124,8 +122,9 @@ int LinksView::shownLinks() const {
 }
 
 QPointF LinksView::centreOf(Place place) const {
-    return place.key ? m_columns.to(place.index) + QPointF(labelGap + 4, 0)
-                     : m_columns.from(place.index) - QPointF(labelGap + 4, 0);
+    const double rows = (place.index + 0.5) * m_columns.pitch;
+    return place.key ? QPointF(m_columns.x1 + labelGap + 4, m_columns.top1 + rows)
+                     : QPointF(m_columns.x0 - labelGap - 4, m_columns.top0 + rows);
 }
 
 // Its strongest links, in words.
@@ -133,8 +132,8 @@ QString LinksView::describe(Place place) const {
     const QStringList &own = place.key ? m_contents->keys : m_contents->queries,
                       &others = place.key ? m_contents->queries : m_contents->keys;
     QStringList parts;
-    const std::vector<Link>& drawn = m_contents->links.drawn; // weakest first
-    for (auto link = drawn.rbegin(); link != drawn.rend() && parts.size() < 6; ++link)
+    const std::vector<Link>& drawn = m_contents->links.drawn; // strongest first
+    for (auto link = drawn.begin(); link != drawn.end() && parts.size() < 6; ++link)
         if (belongs(*link, place))
             parts << QStringLiteral("%1 %2").arg(isolated(others.value(place.key ? link->query : link->key)),
                                                  QLocale().toString(static_cast<double>(link->weight), 'f', 2));
@@ -189,7 +188,7 @@ void LinksView::paintEvent(QPaintEvent*) {
     if (alone)
         for (const Link& link : m_contents->links.drawn)
             if (belongs(link, *alone))
-                paintLink(painter, m_columns, link, linkColor(link.head, theme().dark), 0.9);
+                paintLink(painter, m_columns, m_contents->links, link, theme().dark);
     drawLabels(painter, false);
     drawLabels(painter, true);
     if (hasFocus()) {

@@ -38,7 +38,8 @@ public:
     std::optional<Place> pinnedPlace() const { return m_pinned; }
     int shownLinks() const; // of it, or all
     QPointF centreOf(Place place) const;
-    QString describe(Place place) const;                    // "sat → cat 0.89, mat 0.03, …"
+    double widthOf(double weight) const { return m_columns.widthOf(weight); } // of a line of this weight
+    QString describe(Place place) const;                                      // "sat → cat 0.89, mat 0.03, …"
     void setPictureRatio(double ratio) { m_ratio = ratio; } // picture pixels for each logical one; 0: the screen's
 
     QSize minimumSizeHint() const override;
@@ -46,6 +47,7 @@ public:
 signals:
     void hovered(const QString& description); // empty: the pointer has left
     void pinned(std::optional<headscope::LinksView::Place> place);
+    void laidOut(); // widths may be others now
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -75,15 +75,21 @@ QString WalkView::describe() const {
     return parts.join(QStringLiteral("; "));
 }
 
+// What is smaller is no help: about 9 pixels on a desk, 13 for a room.
+static double leastNumber() {
+    return theme().projector ? 9.75 : 6.75;
+}
+
 // On a worker.
-WalkView::Drawn WalkView::draw(const SharedTrace& trace, const View& view, QSizeF size, double fontPoints, bool dark,
-                               double ratio) {
+WalkView::Drawn WalkView::draw(const SharedTrace& trace, const View& view, QSizeF size, double fontPoints,
+                               double numberPoints, bool dark, double ratio) {
     QImage picture((size * ratio).toSize(), QImage::Format_ARGB32_Premultiplied);
     picture.setDevicePixelRatio(ratio);
     picture.fill(Qt::transparent);
     QPainter painter(&picture);
     painter.setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);
     Sheet sheet(&painter, dark, fontPoints), measure(nullptr, dark, fontPoints);
+    sheet.setLeastNumber(numberPoints);
     Drawn drawn{makeWalk(trace, view, sheet.font()), {}, {}};
     // One line more than the pinned cell needs: the term that is pointed at.
     const double width = size.width() - 2 * margin;
@@ -109,8 +115,8 @@ void WalkView::redraw() {
     const double points = font().pointSizeF(), ratio = m_ratio > 0 ? m_ratio : devicePixelRatioF();
     const bool dark = theme().dark;
     const QSizeF room = size();
-    const auto work = [trace, view, room, points, dark, ratio](const std::stop_token&) {
-        return draw(trace, view, room, points, dark, ratio);
+    const auto work = [trace, view, room, points, least = leastNumber(), dark, ratio](const std::stop_token&) {
+        return draw(trace, view, room, points, least, dark, ratio);
     };
     const auto show = [this](const Outcome<Drawn>& outcome) {
         if (const auto* drawn = std::get_if<Drawn>(&outcome)) {
@@ -140,6 +146,7 @@ void WalkView::paintEvent(QPaintEvent*) {
     painter.drawImage(QPointF(0, 0), m_drawn->picture);
     painter.setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);
     Sheet sheet(&painter, theme().dark, font().pointSizeF());
+    sheet.setLeastNumber(leastNumber());
     const WalkCell cell = *markedCell();
     markWalk(m_drawn->walk, cell);
     drawWalkMarks(sheet, m_drawn->walk, m_drawn->layout, theme().surface);

@@ -48,8 +48,8 @@ private:
         WalkLayout layout;
         QImage picture; // without marks
     };
-    static Drawn draw(const SharedTrace& trace, const View& view, QSizeF size, double fontPoints, bool dark,
-                      double ratio);
+    static Drawn draw(const SharedTrace& trace, const View& view, QSizeF size, double fontPoints, double numberPoints,
+                      bool dark, double ratio);
     void redraw();
     void setHovered(std::optional<WalkCell> cell);
     void pin(WalkCell cell);
