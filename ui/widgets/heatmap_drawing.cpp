@@ -40,10 +40,12 @@ void HeatmapView::Private::drawAround(QPainter& painter) {
     drawLabels(painter, Side::Top);
     const QFontMetricsF metrics(labelFont, plot);
     const double line = lineOf(metrics);
+    const double titleWidth = metrics.horizontalAdvance(contents().colTitle);
+    const bool named = drawBands(painter);
     painter.setFont(labelFont);
     painter.setPen(muted());
-    const double titleWidth = metrics.horizontalAdvance(contents().colTitle);
-    const double titleX = std::max(4.0, std::min(cells.center().x() - titleWidth / 2, plot->width() - titleWidth - 4));
+    const double middle = std::min(cells.center().x() - titleWidth / 2, plot->width() - titleWidth - 4);
+    const double titleX = std::max(4.0, named ? cells.left() - titleWidth - 2 * heatmapGap : middle);
     painter.drawText(QPointF(titleX, cells.top() - 2 * heatmapGap - colLabelExtent - line + metrics.ascent()),
                      contents().colTitle);
     painter.save();
@@ -66,6 +68,35 @@ void HeatmapView::Private::drawAround(QPainter& painter) {
                 painter.drawText(QRectF(cells.left(), cell.top(), cells.width(), cell.height()), Qt::AlignCenter,
                                  tr("fully masked: weights are 0"));
         }
+}
+
+// Over the cells of all heads a strip in each head's colour; true where their names stand in the title's place.
+bool HeatmapView::Private::drawBands(QPainter& painter) {
+    const std::vector<int>& starts = contents().bandStarts;
+    if (starts.size() < 2)
+        return false;
+    bool named = false;
+    constexpr double strip = 3;
+    const QFontMetricsF metrics(smallFont, plot);
+    const double titleLine = cells.top() - 2 * heatmapGap - colLabelExtent;
+    painter.setFont(smallFont);
+    for (std::size_t b = 0; b < starts.size() && b < contents().bandHeads.size(); ++b) {
+        const int end = b + 1 < starts.size() ? starts[b + 1] : cols();
+        const double left = std::max(cells.left(), origin().x() + starts[b] * pitchX()),
+                     right = std::min(cells.right(), origin().x() + end * pitchX());
+        if (right - left < 1)
+            continue;
+        const QColor color = contents().bandHeads[b].color(dark());
+        painter.fillRect(QRectF(left, cells.top() - strip - 1, right - left - 1, strip), color);
+        const QString name = bandName(b);
+        const double width = metrics.horizontalAdvance(name);
+        if (width + 4 > right - left)
+            continue;
+        named = true;
+        painter.setPen(color);
+        painter.drawText(QPointF((left + right - width) / 2, titleLine - metrics.descent()), name);
+    }
+    return named;
 }
 
 // Only the labels of visible cells are measured; they start at a multiple of the thinning step, so that panning does

@@ -1,5 +1,6 @@
 #include "ui/widgets/heatmap_panel.h"
 
+#include "ui/render/figure_parts.h"
 #include "ui/render/shown_picture.h"
 #include "ui/stage_text.h"
 #include "ui/widgets/cell_menu.h"
@@ -25,24 +26,6 @@ static QString axisTitle(StageAxis axis, bool columns) {
     if (axis == StageAxis::KeyTokens)
         return columns ? HeatmapPanel::tr("keys (attended to)") : HeatmapPanel::tr("keys");
     return HeatmapPanel::tr("dimensions");
-}
-
-// Columns where the band of a head begins, in matrices of all heads side by side.
-static std::vector<int> bandStarts(const ModelConfig& config, Stage stage) {
-    int heads = config.heads;
-    int width = 0;
-    if (stage == Stage::ProjectionQ)
-        width = config.dK;
-    else if (stage == Stage::Concat)
-        width = config.dV;
-    else if (stage == Stage::ProjectionK || stage == Stage::ProjectionV) {
-        heads = config.kvHeads;
-        width = stage == Stage::ProjectionK ? config.dK : config.dV;
-    }
-    std::vector<int> starts;
-    for (int h = 0; width > 0 && h < heads; ++h)
-        starts.push_back(h * width);
-    return starts;
 }
 
 ShownHeatmap shownHeatmap(const AttentionTrace& trace, const View& view) {
@@ -74,7 +57,8 @@ ShownHeatmap shownHeatmap(const AttentionTrace& trace, const View& view) {
     contents.emptyRows = shown.emptyRows;
     contents.closed = shown.closed;
     contents.removed = shown.removed;
-    contents.bandStarts = bandStarts(trace.config(), view.stage);
+    contents.bandStarts = stageBands(trace, view.stage, *shown.matrix);
+    contents.bandHeads = bandHeads(trace.config(), view.stage, contents.bandStarts.size());
     return out;
 }
 

@@ -10,6 +10,8 @@
 
 #include <qcustomplot.h>
 
+#include <algorithm>
+
 namespace headscope {
 
 // Everything that is derived from the contents once, in a worker for large matrices.
@@ -78,6 +80,17 @@ struct HeatmapView::Private {
         return c && c->row >= 0 && c->col >= 0 && c->row < rows() && c->col < cols();
     }
 
+    // The band of heads that a column lies in, where there are bands.
+    std::size_t bandOf(int col) const {
+        const std::vector<int>& starts = contents().bandStarts;
+        return static_cast<std::size_t>(
+            std::max<std::ptrdiff_t>(0, std::ranges::upper_bound(starts, col) - starts.begin() - 1));
+    }
+    QString bandName(std::size_t band) const {
+        const BandHead& head = contents().bandHeads[band];
+        return (head.isShared ? HeatmapView::tr("KV head %1") : QStringLiteral("H%1")).arg(head.number);
+    }
+
     double sumColumn(const QFontMetricsF& metrics) const { // width of the first margin beside the rows
         return std::max(metrics.horizontalAdvance(QStringLiteral("00.00")),
                         contents().removed.empty() ? 0.0 : metrics.horizontalAdvance(HeatmapView::tr("removed")));
@@ -101,6 +114,7 @@ struct HeatmapView::Private {
     void drawCells(QPainter& painter);
     void drawAround(QPainter& painter);
     void drawLabels(QPainter& painter, Side side);
+    bool drawBands(QPainter& painter);
     void drawRowMargins(QPainter& painter);
     void drawColSums(QPainter& painter);
     void drawRowBars(QPainter& painter);

@@ -347,6 +347,12 @@ QString HeatmapView::describe(std::optional<CellRef> cell) const {
         return tr("%1 (query) may not attend to %2 (key): closed by the mask").arg(row, col);
     if (c.weightMargins)
         return tr("%1 (query) attends %2 to %3 (key)").arg(row, number, col);
+    const std::size_t band = d->bandOf(cell->col);
+    if (c.bandStarts.size() > 1 && band < c.bandHeads.size())
+        return tr("row %1, column %2 (%3, dimension %4): %5")
+            .arg(row, col, d->bandName(band))
+            .arg(cell->col - c.bandStarts[band])
+            .arg(number);
     return tr("row %1, column %2: %3").arg(row, col, number);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/analysis/shown.h"
 #include "core/attention/view.h"
+#include "ui/render/head_colors.h"
 #include "ui/render/matrix_painter.h"
 
 #include <QStringList>
@@ -23,13 +24,14 @@ struct HeatmapContents {
     QStringList rowLabels, colLabels; // one per row and column
     QString rowTitle, colTitle;       // "queries", "keys (attended to)"
     ColorScale scale;
-    QString rangeCaption;        // beside the colour bar: which range is meant
-    bool weightMargins = false;  // row sum, entropy and column sum: for weights
-    bool numbers = true;         // in the cells, when they fit
-    std::vector<bool> emptyRows; // fully masked; may be empty
-    std::vector<bool> closed;    // cells that the mask closes, row by row: hatched; may be empty
-    std::vector<double> removed; // of each row, instead of its sum: the weight that was dropped; may be empty
-    std::vector<int> bandStarts; // columns where a head's band begins; may be empty
+    QString rangeCaption;            // beside the colour bar: which range is meant
+    bool weightMargins = false;      // row sum, entropy and column sum: for weights
+    bool numbers = true;             // in the cells, when they fit
+    std::vector<bool> emptyRows;     // fully masked; may be empty
+    std::vector<bool> closed;        // cells that the mask closes, row by row: hatched; may be empty
+    std::vector<double> removed;     // of each row, instead of its sum: the weight that was dropped; may be empty
+    std::vector<int> bandStarts;     // columns where a head's band begins; may be empty
+    std::vector<BandHead> bandHeads; // whose each is
 };
 
 class HeatmapView : public QWidget {
