@@ -53,7 +53,7 @@ QString stageFormula(const Scenario& scenario, LayerIndex layer, Stage stage) {
     if (stage == Stage::Scaled && scaleText(scenario).startsWith(QStringLiteral("×")))
         formula = QStringLiteral("S %1").arg(scaleText(scenario));
     formula.replace(QLatin1String("sqrt(d_k)"), QStringLiteral("√%1").arg(scenario.model->config().dK));
-    if (!scenario.key) // keys and values come from the same text
+    if (!stageAvailable(scenario, Stage::EmbeddingKey)) // keys and values come from the same text
         formula.replace(QLatin1String("Y W"), QLatin1String("X W"));
     if (stage == Stage::Weights && scenario.temperature != 1.0)
         formula += QStringLiteral(" / T, T = %1").arg(scenario.temperature, 0, 'g', 4);

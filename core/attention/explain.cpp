@@ -617,7 +617,10 @@ private:
                 return query + " has the score " + value + " with " + key;
             }
         }
-        return std::string(stageInfo(m_out.stage).symbol) + " of " + isolated(rowToken()) + ", " + dimension(m_col) +
+        std::string symbol(stageInfo(m_out.stage).symbol);
+        if (symbol.starts_with('Y') && !stageAvailable(m_scenario, Stage::EmbeddingKey))
+            symbol[0] = 'X'; // one text: both are the same matrix
+        return symbol + " of " + isolated(rowToken()) + ", " + dimension(m_col) +
                ", is " + value;
     }
 
