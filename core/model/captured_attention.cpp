@@ -415,7 +415,8 @@ public:
             m_floats.clear();
             if (p.entry->type.ends_with("f8")) {
                 m_doubles = std::make_shared<const std::vector<double>>(m_file.readDoubles(*p.entry));
-                m_floats.assign(m_doubles->begin(), m_doubles->end());
+                m_floats.resize(m_doubles->size());
+                std::ranges::transform(*m_doubles, m_floats.begin(), [](double v) { return static_cast<float>(v); });
             } else {
                 m_floats = m_file.read(*p.entry);
             }

@@ -10,9 +10,9 @@ namespace headscope {
 using DoubleMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 inline DoubleMatrix toDouble(MatrixView view) {
-    using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    return Eigen::Map<const Floats, Eigen::Unaligned, Eigen::OuterStride<>>(view.data, view.rows, view.cols,
-                                                                            Eigen::OuterStride<>(view.stride))
+    using FloatMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    return Eigen::Map<const FloatMatrix, Eigen::Unaligned, Eigen::OuterStride<>>(view.data, view.rows, view.cols,
+                                                                                 Eigen::OuterStride<>(view.stride))
         .cast<double>();
 }
 
