@@ -86,7 +86,8 @@ static std::optional<QRectF> drawMarkedNumber(Sheet& sheet, const Panel& panel, 
     const QRectF cell = cellRect(area, panel.rowCount(), panel.colCount(), at.row, at.col);
     if (needed.width() > wider * cell.width() || needed.height() > higher * cell.height())
         return std::nullopt;
-    QRectF ground(QPointF(), needed.expandedTo(cell.size()));
+    const QSizeF air(wider > 2 ? 3 : 0, 0);
+    QRectF ground(QPointF(), (needed + air).expandedTo(cell.size()));
     ground.moveCenter(cell.center());
     ground.moveLeft(std::max(area.left(), std::min(ground.left(), area.right() - ground.width())));
     const QColor color = panel.isPlain ? sheet.theme().background : QColor::fromRgb(picture.color(at.row, at.col));
@@ -164,9 +165,9 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
     }
     if (shows.cols && !panel.colTitle.isEmpty()) {
         // A narrow matrix may be shorter than its axis title: the title then begins at the cells and runs on.
-        const double w = sheet.width(panel.colTitle, font);
+        const double w = sheet.formulaWidth(panel.colTitle, font);
         const double x = w > area.width() ? area.left() : area.center().x() - w / 2;
-        sheet.text(QRectF(x, y - line, w + 1, line), Qt::AlignLeft, panel.colTitle, font, theme.muted);
+        sheet.formula({x, y - line}, panel.colTitle, font, theme.muted);
     }
     if (shows.title && !panel.title.isEmpty()) {
         y = (shows.cols ? area.top() - room.top : area.top() - gap - line) + line; // in one line with its neighbours
@@ -303,7 +304,9 @@ void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale&
     const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
                  bar = std::min(width - loWidth - hiWidth - 2 * beside, 64.0);
     if (bar < 8) {
-        const QString ends = lo + QStringLiteral(" … ") + hi;
+        QString ends = lo + QStringLiteral(" … ") + hi;
+        if (sheet.width(ends, small) > width && scale.range().lo == -scale.range().hi)
+            ends = QStringLiteral("±") + hi;
         if (sheet.width(ends, small) <= width)
             sheet.text(QRectF(topLeft, QSizeF(width, line)), Qt::AlignLeft, ends, small, sheet.theme().muted);
         return;
