@@ -84,7 +84,7 @@ QString stagesRemark(const AttentionTrace& trace, const View& view, const Panel&
         parts << FigureText::tr("K and V of %1").arg(kvHeadTitle(config, config.kvHeadOf(view.heads.front())));
     const CutCount cut = countCut(*embedding.picture);
     if (view.curve.kind == Curve::Kind::Linear && view.range.kind == RangeSpec::Kind::Auto && cut.below + cut.above > 0)
-        parts << FigureText::tr("the colours of X end at percentile %1: %2 numbers lie beyond (arrows)")
+        parts << FigureText::tr("the colours of X end at percentile %1: %2 numbers lie beyond")
                      .arg(percentile)
                      .arg(cut.below + cut.above);
     if (const QString remark = everyTokenRemark(view); !remark.isEmpty())
