@@ -17,6 +17,7 @@ private slots:
     void allLabelsAreWrittenUpTo64TokensOrAsManyAsAreRead();
     void headsOfConcatHaveTheirColoursAndTicksWhereTheyBegin();
     void bandsAreSeparatedByWhatIsSeenOnTheirCells();
+    void theMarkedTokensAreNamedAmongThinnedLabels();
     void combinedHeadsAreNamed();
     void theFigureStandsInTheMiddle();
     void numbersWithoutRoomAreRemarked();
@@ -151,6 +152,20 @@ void TestHeatmapFigure::bandsAreSeparatedByWhatIsSeenOnTheirCells() {
     }
     QCOMPARE(widths.size(), qsizetype(1)); // all of one thickness
     QVERIFY(*widths.begin() >= 2);
+}
+
+void TestHeatmapFigure::theMarkedTokensAreNamedAmongThinnedLabels() {
+    std::string text;
+    for (int i = 0; i < 60; ++i)
+        text += "w" + std::to_string(i) + " ";
+    FigureSpec spec;
+    spec.widthMm = 60;
+    spec.view.cell = CellRef{7, 31};
+    QStringList texts;
+    for (const auto& t : figureLayout(toyFigure(text), spec).texts)
+        texts << t.text;
+    QVERIFY(texts.contains(QStringLiteral("w7")) && texts.contains(QStringLiteral("w31")));
+    QVERIFY(texts.count(QStringLiteral("w6")) + texts.count(QStringLiteral("w8")) < 4); // thinned
 }
 
 void TestHeatmapFigure::combinedHeadsAreNamed() {
