@@ -47,7 +47,7 @@ void drawFigure(const RenderOptions& o, const Document& document, const std::str
     }
     const OffscreenApplication application;
     writeFigure(source, spec, QString::fromStdString(path));
-    if (const QString remark = numbersRemark(source, spec); o.figure.values && !remark.isEmpty())
+    if (const QString remark = o.figure.values ? numbersRemark(source, spec) : QString(); !remark.isEmpty())
         note(streams, "--values: " + remark.toStdString());
 }
 #else

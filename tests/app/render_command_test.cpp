@@ -40,6 +40,17 @@ TEST(Render, WidthAndDpiDecideThePixels) {
     EXPECT_EQ(width, 200);
 }
 
+// Whoever asks for numbers is told where there are none.
+TEST(Render, NumbersWithoutRoomAreNoted) {
+    TemporaryFolder folder;
+    expectDone({"render", "--text", cat, "--values", "--out", folder / "f.svg"});
+    const Result narrow = headscope({"render", "--text", cat, "--values", "--width", "40", "--out", folder / "f.svg"});
+    EXPECT_EQ(narrow.status, 0);
+    EXPECT_TRUE(narrow.err.starts_with("headscope: note: --values: no cell has room")) << narrow.err;
+    EXPECT_EQ(narrow.err.find('\n'), narrow.err.size() - 1) << narrow.err;
+    expectDone({"render", "--text", cat, "--width", "40", "--out", folder / "f.svg"});
+}
+
 TEST(Render, AWrongRuleIsDrawnBesideTheRightOne) {
     TemporaryFolder folder;
     const cli::Arguments plain{"render", "--text", cat, "--out", folder / "right.svg"};

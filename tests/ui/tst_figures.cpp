@@ -1,4 +1,5 @@
 // Laws of all kinds of figures, and of those that are no heatmaps: grid, links, stages, walk.
+#include "core/attention/printed_sum.h"
 #include "tests/ui/figure_support.h"
 #include "ui/render/axis_labels.h"
 #include "ui/render/figure_parts.h"
@@ -32,6 +33,8 @@ private slots:
     void aWalkHasOneCellSizeAndBreaksBeforeAnOperator();
     void numbersOfAWalkAreReadableOrOnlyThoseOfTheMarkedCell();
     void rowSumsHaveNoColours();
+    void indicesAreSetAsIndicesAndUsersTextsAsTheyAre();
+    void theWalksNumbersHaveTheInspectorsDigits();
     void oneOutlierDoesNotBlankTheEmbedding();
     void formulasAndLabelsKeepAwayFromTheBands();
     void aGridNamesItsAxesOnceAndItsSiteInWords();
@@ -116,7 +119,10 @@ void TestFigures::everyStepIsNamedInTheStagesFigureOrItIsRefused() {
     const std::size_t matrices = 4 + 3 + 4 + 3; // X, projections; Q, K, V; scores to weights; head output to W_O
     for (const double width : {85.0, 160.0}) {
         spec.widthMm = width;
-        QCOMPARE(figureLayout(source, spec).cells.size(), matrices);
+        const FigureLayout layout = figureLayout(source, spec);
+        QCOMPARE(layout.cells.size(), matrices);
+        for (const auto& t : layout.texts)
+            QVERIFY2(t.rect.right() < layout.size.width() - 6, qPrintable(t.text));
     }
     spec.widthMm = 50;
     QVERIFY(refusal([&] { figureLayout(source, spec); }).find("50 mm") != std::string::npos);
@@ -352,6 +358,41 @@ void TestFigures::rowSumsHaveNoColours() {
     const Walk walk = makeWalk(toyFigure("The cat sat").trace, view, figureFont(8));
     for (const WalkMatrix& m : walk.matrices)
         QCOMPARE(m.panel.isPlain, m.symbol == QStringLiteral("row sums"));
+}
+
+void TestFigures::indicesAreSetAsIndicesAndUsersTextsAsTheyAre() {
+    const FigureSource source = toyFigure("The snake_case sat");
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Walk;
+    spec.view.cell = CellRef{0, 1};
+    for (const Stage stage : {Stage::Weights, Stage::HeadOutput, Stage::ProjectionQ, Stage::Contribution}) {
+        spec.view.stage = stage;
+        QString all;
+        for (const auto& t : figureLayout(source, spec).texts)
+            all += t.text;
+        QVERIFY2(stage == Stage::Contribution || all.contains(QStringLiteral("snake_case")), qPrintable(all));
+        QVERIFY2(!all.remove(QStringLiteral("snake_case")).contains(u'_') && !all.contains(QStringLiteral("[:")),
+                 qPrintable(all));
+    }
+    spec.view.figure = FigureKind::Stages;
+    for (const auto& t : figureLayout(source, spec).texts)
+        QVERIFY2(!t.text.contains(u'_') || t.text == QStringLiteral("snake_case"), qPrintable(t.text));
+    const CellExplanation e = explainCell(*source.trace, {}, {}, Stage::HeadOutput, 1, 2);
+    QVERIFY2(sentenceText(e, figureFont(8)).startsWith(QStringLiteral("O_h of snake\\_case, dimension 2, is ")),
+             qPrintable(sentenceText(e, figureFont(8))));
+    QVERIFY(sumText(e, figureFont(8)).startsWith(QStringLiteral("A_{snake_case} · column 2 of V = ")));
+}
+
+void TestFigures::theWalksNumbersHaveTheInspectorsDigits() {
+    const FigureSource source = toyFigure("The cat sat");
+    FigureSpec spec;
+    spec.view.figure = FigureKind::Walk;
+    spec.view.cell = CellRef{2, 1};
+    QStringList texts;
+    for (const auto& t : figureLayout(source, spec).texts)
+        texts << t.text;
+    for (const ExplainStep& step : explainCell(*source.trace, {}, {}, Stage::Weights, 2, 1).steps)
+        QVERIFY2(texts.contains(QString::fromStdString(printNumber(step.value))), qPrintable(texts.join(u'|')));
 }
 
 // mini's X has one dimension ten times all others.

@@ -17,6 +17,7 @@ private slots:
     void allLabelsAreWrittenUpTo64TokensOrAsManyAsAreRead();
     void headsOfConcatHaveTheirColoursAndTicksWhereTheyBegin();
     void bandsAreSeparatedByWhatIsSeenOnTheirCells();
+    void theMarkedTokensAreNamedAmongThinnedLabels();
     void combinedHeadsAreNamed();
     void theFigureStandsInTheMiddle();
     void numbersWithoutRoomAreRemarked();
@@ -153,6 +154,20 @@ void TestHeatmapFigure::bandsAreSeparatedByWhatIsSeenOnTheirCells() {
     QVERIFY(*widths.begin() >= 2);
 }
 
+void TestHeatmapFigure::theMarkedTokensAreNamedAmongThinnedLabels() {
+    std::string text;
+    for (int i = 0; i < 60; ++i)
+        text += "w" + std::to_string(i) + " ";
+    FigureSpec spec;
+    spec.widthMm = 60;
+    spec.view.cell = CellRef{7, 31};
+    QStringList texts;
+    for (const auto& t : figureLayout(toyFigure(text), spec).texts)
+        texts << t.text;
+    QVERIFY(texts.contains(QStringLiteral("w7")) && texts.contains(QStringLiteral("w31")));
+    QVERIFY(texts.count(QStringLiteral("w6")) + texts.count(QStringLiteral("w8")) < 4); // thinned
+}
+
 void TestHeatmapFigure::combinedHeadsAreNamed() {
     for (const FigureKind kind : {FigureKind::Heatmap, FigureKind::Links}) {
         FigureSpec spec;
@@ -204,7 +219,7 @@ void TestHeatmapFigure::axesAreTitled() {
     };
     QVERIFY(texts(Stage::Weights).contains(QStringLiteral("queries")));
     QVERIFY(texts(Stage::Weights).contains(QStringLiteral("keys (attended to)")));
-    QVERIFY(texts(Stage::Q).contains(QStringLiteral("d_k of head 3")));
+    QVERIFY(texts(Stage::Q).join(QString()).contains(QStringLiteral("dk of head 3"))); // k is an index
     QVERIFY(texts(Stage::V).contains(QStringLiteral("keys")));
 }
 

@@ -14,10 +14,11 @@ double heightOf(const QFontMetricsF& m) {
     return m.ascent() + m.descent();
 }
 
-double widest(const QStringList& texts, int step, const QFontMetricsF& metrics) {
+// Of all: one that is thinned out may be marked.
+double widest(const QStringList& texts, const QFontMetricsF& metrics) {
     double w = 0;
-    for (qsizetype i = 0; i < texts.size(); i += step)
-        w = std::max(w, metrics.horizontalAdvance(texts[i]));
+    for (const QString& text : texts)
+        w = std::max(w, metrics.horizontalAdvance(text));
     return w;
 }
 
@@ -58,7 +59,7 @@ LabelPlan planLabels(Side side, const QStringList& texts, QFont font, const Labe
     plan.step =
         std::max(1, static_cast<int>(std::ceil(letters * heightOf(metricsOf(font, room.device)) / room.pitch - 1e-6)));
     // Along its own direction: shrink a little before eliding.
-    const double width = widest(texts, plan.step, metricsOf(font, room.device));
+    const double width = widest(texts, metricsOf(font, room.device));
     if (width > room.maxExtent) {
         const double least = std::min(1.0, room.minPoint / font.pointSizeF());
         scaleFont(font, std::max({room.elides ? 0.75 : 0.5, least, room.maxExtent / width * 0.999}));
@@ -67,7 +68,7 @@ LabelPlan planLabels(Side side, const QStringList& texts, QFont font, const Labe
     for (QString& text : plan.texts)
         if (room.elides && metrics.horizontalAdvance(text) > room.maxExtent)
             text = metrics.elidedText(text, Qt::ElideMiddle, room.maxExtent);
-    plan.extent = widest(plan.texts, plan.step, metrics);
+    plan.extent = widest(plan.texts, metrics);
     plan.font = font;
     return plan;
 }

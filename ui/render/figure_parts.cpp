@@ -231,6 +231,8 @@ double drawHeading(Sheet& sheet, QPointF topLeft, double width, const FigureSpec
         place(w);
         if (w <= width)
             x += sheet.formula({x, y}, formula, plain, theme.text) + space;
+        else
+            y += sheet.formulaParagraph({x, y}, width, formula, plain, theme.text) + 2;
     }
     if (!muted.isEmpty()) {
         const double w = sheet.width(muted, plain);

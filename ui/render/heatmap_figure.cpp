@@ -318,7 +318,7 @@ double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureS
             panel.note.clear();
         if (sheet.width(panel.title, sheet.font(1, true)) > titleRoom)
             panel.title = panel.title.section(u' ', -1); // "H3": the heading names the layer
-        if (col > 0 && sheet.width(panel.colTitle, sheet.font()) > titleRoom)
+        if (col > 0 && sheet.formulaWidth(panel.colTitle, sheet.font()) > titleRoom)
             panel.colTitle.clear(); // narrow panels: the first one names the axis for all
         drawPanel(sheet, panel, topLeft, best.pitch, room, shows);
     }

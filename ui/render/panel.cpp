@@ -25,6 +25,40 @@ void labelBands(LabelPlan& plan, const std::vector<int>& bandStarts) {
         ++plan.step;
 }
 
+struct LabelLine {
+    Side side;
+    const LabelPlan& plan;
+    double edge, origin, pitch;
+    int count;
+    std::optional<int> marked;
+};
+
+// The labels of an axis; the marked one stands among thinned ones too, in place of those that it would touch (which
+// are `gone`).
+std::vector<PlacedLabel> labelsWithMarked(const LabelLine& line, std::vector<PlacedLabel>* gone = nullptr) {
+    const auto placed = [&](const LabelPlan& plan) {
+        return placeLabels(line.side, plan, line.edge, line.origin, line.pitch, line.origin,
+                           line.origin + line.count * line.pitch, figureDevice());
+    };
+    std::vector<PlacedLabel> labels = placed(line.plan);
+    if (!line.marked || *line.marked % line.plan.step == 0)
+        return labels;
+    LabelPlan every = line.plan;
+    every.step = 1;
+    for (const PlacedLabel& label : placed(every)) {
+        if (label.index != *line.marked)
+            continue;
+        const auto touched = std::ranges::stable_partition(
+            labels, [&](const PlacedLabel& other) { return !other.rect.intersects(label.rect); });
+        if (gone)
+            gone->assign(touched.begin(), touched.end());
+        labels.erase(touched.begin(), touched.end());
+        labels.push_back(label);
+        break;
+    }
+    return labels;
+}
+
 } // namespace
 
 QStringList dimensionLabels(int count) {
@@ -86,7 +120,8 @@ static std::optional<QRectF> drawMarkedNumber(Sheet& sheet, const Panel& panel, 
     const QRectF cell = cellRect(area, panel.rowCount(), panel.colCount(), at.row, at.col);
     if (needed.width() > wider * cell.width() || needed.height() > higher * cell.height())
         return std::nullopt;
-    QRectF ground(QPointF(), needed.expandedTo(cell.size()));
+    const QSizeF air(wider > 2 ? 3 : 0, 0);
+    QRectF ground(QPointF(), (needed + air).expandedTo(cell.size()));
     ground.moveCenter(cell.center());
     ground.moveLeft(std::max(area.left(), std::min(ground.left(), area.right() - ground.width())));
     const QColor color = panel.isPlain ? sheet.theme().background : QColor::fromRgb(picture.color(at.row, at.col));
@@ -150,8 +185,8 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
 
     double y = area.top() - gapAbove(panel);
     if (shows.cols && !panel.cols.isEmpty()) {
-        for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, y, area.left(), pitch.width(), area.left(),
-                                                    area.right(), figureDevice())) {
+        for (const PlacedLabel& label : labelsWithMarked(
+                 {Side::Top, room.cols, y, area.left(), pitch.width(), panel.colCount(), panel.markedCol})) {
             const QColor color = panel.markedCol == label.index ? theme.accent : theme.muted;
             if (room.cols.turned)
                 sheet.textUp(label.rect, Qt::AlignLeft | Qt::AlignTop, room.cols.texts[label.index], room.cols.font,
@@ -164,9 +199,9 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
     }
     if (shows.cols && !panel.colTitle.isEmpty()) {
         // A narrow matrix may be shorter than its axis title: the title then begins at the cells and runs on.
-        const double w = sheet.width(panel.colTitle, font);
+        const double w = sheet.formulaWidth(panel.colTitle, font);
         const double x = w > area.width() ? area.left() : area.center().x() - w / 2;
-        sheet.text(QRectF(x, y - line, w + 1, line), Qt::AlignLeft, panel.colTitle, font, theme.muted);
+        sheet.formula({x, y - line}, panel.colTitle, font, theme.muted);
     }
     if (shows.title && !panel.title.isEmpty()) {
         y = (shows.cols ? area.top() - room.top : area.top() - gap - line) + line; // in one line with its neighbours
@@ -178,8 +213,8 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
     }
     double x = area.left() - gap;
     if (shows.rows && !panel.rows.isEmpty()) {
-        for (const PlacedLabel& label : placeLabels(Side::Left, room.rows, x, area.top(), pitch.height(), area.top(),
-                                                    area.bottom(), figureDevice()))
+        for (const PlacedLabel& label : labelsWithMarked(
+                 {Side::Left, room.rows, x, area.top(), pitch.height(), panel.rowCount(), panel.markedRow}))
             sheet.text(label.rect, Qt::AlignLeft | Qt::AlignTop, room.rows.texts[label.index], room.rows.font,
                        panel.markedRow == label.index ? theme.accent : theme.muted);
         x -= room.rows.extent + gap;
@@ -223,30 +258,36 @@ void drawPanel(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, 
     drawMarkFrames(sheet, panel, area);
 }
 
+// Over labels that were drawn without it.
+static void drawMarkedLabel(Sheet& sheet, const LabelLine& line, const QColor& ground) {
+    std::vector<PlacedLabel> gone;
+    for (const PlacedLabel& label : labelsWithMarked(line, &gone)) {
+        if (label.index != line.marked)
+            continue;
+        for (const PlacedLabel& other : gone)
+            sheet.fill(other.rect, ground);
+        sheet.fill(label.rect, ground);
+        const QString& text = line.plan.texts[label.index];
+        if (line.plan.turned)
+            sheet.textUp(label.rect, Qt::AlignLeft | Qt::AlignTop, text, line.plan.font, sheet.theme().accent);
+        else
+            sheet.text(label.rect, Qt::AlignLeft | Qt::AlignTop, text, line.plan.font, sheet.theme().accent);
+    }
+}
+
 void drawPanelMarks(Sheet& sheet, const Panel& panel, QPointF topLeft, QSizeF pitch, const PanelRoom& room,
                     const QColor& ground) {
     const QRectF area(topLeft, QSizeF(pitch.width() * panel.colCount(), pitch.height() * panel.rowCount()));
-    const FigureTheme& theme = sheet.theme();
     if (panel.markedCol && !panel.cols.isEmpty())
-        for (const PlacedLabel& label : placeLabels(Side::Top, room.cols, area.top() - gapAbove(panel), area.left(),
-                                                    pitch.width(), area.left(), area.right(), figureDevice())) {
-            if (label.index != panel.markedCol)
-                continue;
-            sheet.fill(label.rect, ground);
-            const QString& text = room.cols.texts[label.index];
-            if (room.cols.turned)
-                sheet.textUp(label.rect, Qt::AlignLeft | Qt::AlignTop, text, room.cols.font, theme.accent);
-            else
-                sheet.text(label.rect, Qt::AlignLeft | Qt::AlignTop, text, room.cols.font, theme.accent);
-        }
+        drawMarkedLabel(sheet,
+                        {Side::Top, room.cols, area.top() - gapAbove(panel), area.left(), pitch.width(),
+                         panel.colCount(), panel.markedCol},
+                        ground);
     if (panel.markedRow && !panel.rows.isEmpty())
-        for (const PlacedLabel& label : placeLabels(Side::Left, room.rows, area.left() - gap, area.top(),
-                                                    pitch.height(), area.top(), area.bottom(), figureDevice()))
-            if (label.index == panel.markedRow) {
-                sheet.fill(label.rect, ground);
-                sheet.text(label.rect, Qt::AlignLeft | Qt::AlignTop, room.rows.texts[label.index], room.rows.font,
-                           theme.accent);
-            }
+        drawMarkedLabel(
+            sheet,
+            {Side::Left, room.rows, area.left() - gap, area.top(), pitch.height(), panel.rowCount(), panel.markedRow},
+            ground);
     drawMarkFrames(sheet, panel, area);
 }
 
@@ -303,7 +344,9 @@ void drawSmallBar(Sheet& sheet, QPointF topLeft, double width, const ColorScale&
     const double loWidth = sheet.width(lo, small), hiWidth = sheet.width(hi, small),
                  bar = std::min(width - loWidth - hiWidth - 2 * beside, 64.0);
     if (bar < 8) {
-        const QString ends = lo + QStringLiteral(" … ") + hi;
+        QString ends = lo + QStringLiteral(" … ") + hi;
+        if (sheet.width(ends, small) > width && scale.range().lo == -scale.range().hi)
+            ends = QStringLiteral("±") + hi;
         if (sheet.width(ends, small) <= width)
             sheet.text(QRectF(topLeft, QSizeF(width, line)), Qt::AlignLeft, ends, small, sheet.theme().muted);
         return;

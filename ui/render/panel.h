@@ -17,7 +17,7 @@ struct Panel {
     SharedPicture picture;
     QString title, note;         // over the labels: bold, and muted beside it
     QStringList rows, cols;      // one per cell; empty: no labels on that side
-    QString rowTitle, colTitle;  // "queries"; empty: none
+    QString rowTitle, colTitle;  // "queries", "d_k of head 3" (a formula); empty: none
     std::vector<bool> emptyRows; // fully masked; may be empty
     QStringList rowNotes;        // a number beside each row, under rowNotesTitle; empty: none
     QString rowNotesTitle;

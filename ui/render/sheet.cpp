@@ -182,6 +182,11 @@ double Sheet::formula(QPointF topLeft, const QString& text, const QFont& font, c
     bool afterScript = false; // a second script directly after the first: K_h^T
     for (qsizetype i = 0; i < source.size(); ++i) {
         const QChar c = source[i];
+        if (c == u'\\' && i + 1 < source.size()) { // the next character means itself
+            run += source[++i];
+            afterScript = false;
+            continue;
+        }
         const bool attached = afterScript || (!run.isEmpty() && !run.back().isSpace());
         const bool script = (c == u'_' || c == u'^') && attached && i + 1 < source.size();
         afterScript = script;
@@ -215,6 +220,28 @@ double Sheet::formulaWidth(const QString& text, const QFont& font) {
 
 std::optional<QFont> Sheet::numbersIn(const CellPicture& picture, QSizeF cell) const {
     return numberFont(picture, font(), leastNumber(), cell, figureDevice());
+}
+
+double Sheet::formulaParagraph(QPointF topLeft, double width, const QString& text, const QFont& font,
+                               const QColor& color) {
+    const double height = lineHeight(font) * 1.1, space = this->width(QStringLiteral(" "), font);
+    double x = 0, y = 0;
+    for (const QString& word : text.split(u' ', Qt::SkipEmptyParts)) {
+        const double w = formulaWidth(word, font);
+        if (x > 0 && x + w > width) {
+            x = 0;
+            y += height;
+        }
+        formula(topLeft + QPointF(x, y), word, font, color);
+        x += w + space;
+    }
+    return x > 0 ? y + height : y;
+}
+
+QString Sheet::literal(QString text) {
+    for (const QLatin1Char special : {QLatin1Char('\\'), QLatin1Char('_'), QLatin1Char('^')}) // what escapes first
+        text.replace(special, QLatin1Char('\\') + QString(special));
+    return text;
 }
 
 void Sheet::cells(const SharedPicture& picture, const QRectF& area, const std::optional<QFont>& numbers,

@@ -70,9 +70,13 @@ public:
     void textUp(const QRectF& rect, Qt::Alignment align, const QString& text, const QFont& font, const QColor& color);
     // Words wrapped to width; returns the height taken.
     double paragraph(QPointF topLeft, double width, const QString& text, const QFont& font, const QColor& color);
-    // "Q_h K_h^T / sqrt(d_k)": subscripts, superscripts and roots set as such; returns the width taken.
+    // "Q_h K_h^T / sqrt(d_k)", "K_{cat}": subscripts, superscripts and roots set as such; returns the width taken.
     double formula(QPointF topLeft, const QString& text, const QFont& font, const QColor& color);
     double formulaWidth(const QString& text, const QFont& font);
+    // Words wrapped to width, each a formula; returns the height taken.
+    double formulaParagraph(QPointF topLeft, double width, const QString& text, const QFont& font, const QColor& color);
+    // For a formula: a text of the user, whose underscores mean themselves.
+    static QString literal(QString text);
 
     // Numbers in cells are never smaller than this; where they would be, none is written.
     void setLeastNumber(double points) { m_leastNumber = points; }

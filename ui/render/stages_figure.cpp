@@ -65,20 +65,26 @@ std::vector<Line> readLines(const AttentionTrace& trace, const View& view, const
     return lines;
 }
 
-// "n = 8 queries, m = 8 keys, ...", and what else holds for all blocks.
-QString sizesRemark(const AttentionTrace& trace, const View& view, const Panel& embedding) {
+// As a formula.
+QString sizesText(const AttentionTrace& trace) {
     const ModelConfig& config = trace.config();
-    QStringList parts{FigureText::tr("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
-                          .arg(trace.scenario.queries())
-                          .arg(trace.scenario.keys())
-                          .arg(config.dModel)
-                          .arg(config.dK)
-                          .arg(config.dV)};
+    return FigureText::tr("n = %1 queries, m = %2 keys, d_model = %3, d_k = %4, d_v = %5")
+        .arg(trace.scenario.queries())
+        .arg(trace.scenario.keys())
+        .arg(config.dModel)
+        .arg(config.dK)
+        .arg(config.dV);
+}
+
+// What else holds for the blocks.
+QString stagesRemark(const AttentionTrace& trace, const View& view, const Panel& embedding) {
+    const ModelConfig& config = trace.config();
+    QStringList parts;
     if (sharesKeys(config))
         parts << FigureText::tr("K and V of %1").arg(kvHeadTitle(config, config.kvHeadOf(view.heads.front())));
     const CutCount cut = countCut(*embedding.picture);
     if (view.curve.kind == Curve::Kind::Linear && view.range.kind == RangeSpec::Kind::Auto && cut.below + cut.above > 0)
-        parts << FigureText::tr("the colours of X end at percentile %1: %2 numbers lie beyond (arrows)")
+        parts << FigureText::tr("the colours of X end at percentile %1: %2 numbers lie beyond")
                      .arg(percentile)
                      .arg(cut.below + cut.above);
     if (const QString remark = everyTokenRemark(view); !remark.isEmpty())
@@ -100,8 +106,8 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
 
     double y = figurePad;
     y += drawHeading(sheet, {figurePad, y}, inner, spec,
-                     sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head), {},
-                     sizesRemark(trace, view, lines[0][0].panel));
+                     sitePrefix(trace) + headTitle(view.layer, head) + u' ' + headName(trace, view.layer, head),
+                     sizesText(trace), stagesRemark(trace, view, lines[0][0].panel));
 
     // Labels of rows take the same room in all lines, so that first blocks stand below each other.
     const double maxLabel = 0.16 * inner;
@@ -170,12 +176,13 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
             if (!stageAvailable(trace, Stage::EmbeddingKey))
                 symbol.replace(u'Y', u'X'); // one text: both are the same matrix
             if (sheet.formulaWidth(step, bold) > w + arrow - 4)
-                refuseSize(spec); // a step without its name says nothing
-            sheet.formula({x, y}, step, bold, sheet.theme().text);
+                refuseSize(spec);                   // a step without its name says nothing
+            const double right = figurePad + inner; // the last of a line begins earlier where it needs more room
+            sheet.formula({std::min(x, right - sheet.formulaWidth(step, bold)), y}, step, bold, sheet.theme().text);
             const QString shape = shapeText(block.panel.picture->matrix());
             const double symbolWidth = sheet.formulaWidth(symbol, font);
             if (symbolWidth <= w + arrow - 4)
-                sheet.formula({x, y + text + 2}, symbol, font, sheet.theme().text);
+                sheet.formula({std::min(x, right - symbolWidth), y + text + 2}, symbol, font, sheet.theme().text);
             if (symbolWidth + 8 + sheet.width(shape, small) <= w)
                 sheet.text(QRectF(x, y + text + 2, w, text), Qt::AlignRight | Qt::AlignVCenter, shape, small,
                            sheet.theme().muted);

@@ -5,6 +5,7 @@
 #include "ui/render/figure_parts.h"
 #include "ui/render/figure_text.h"
 
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 
@@ -501,12 +502,34 @@ QString termText(const Walk& walk, WalkCell cell) {
              number(static_cast<double>(*a) * static_cast<double>(*b)));
 }
 
-QString sumText(const CellExplanation& e) {
+QString sentenceText(const CellExplanation& e, const QFont& font) {
+    const QString whole = displayText(e.sentence, font), symbol = nameOf(stageInfo(e.stage).symbol);
+    if (!whole.startsWith(symbol))
+        return Sheet::literal(whole);
+    QString rest = whole.mid(symbol.size());
+    static const QRegularExpression dimension(QStringLiteral(", d (\\d+), is "));
+    rest.replace(dimension, FigureText::tr(", dimension %1, is ").arg(QStringLiteral("\\1")));
+    return symbol.section(QStringLiteral(" = "), 0, 0) + Sheet::literal(rest);
+}
+
+// "Q_sat" -> "Q_{sat}", "V[:, 2]" -> "column 2 of V".
+static QString factorText(const std::string& name, const QFont& font) {
+    const QString text = displayText(name, font);
+    static const QRegularExpression column(QStringLiteral("^(.*)\\[:, (\\d+)\\]$")),
+        token(QStringLiteral("^(\\w)_(\\S+)( W_O)?$"));
+    if (const QRegularExpressionMatch match = column.match(text); match.hasMatch())
+        return FigureText::tr("column %1 of %2").arg(match.captured(2), match.captured(1));
+    if (const QRegularExpressionMatch match = token.match(text); match.hasMatch())
+        return QStringLiteral("%1_{%2}%3").arg(match.captured(1), match.captured(2), match.captured(3));
+    return Sheet::literal(text);
+}
+
+QString sumText(const CellExplanation& e, const QFont& font) {
     constexpr int most = 6;
     const PrintedSum sum = printTerms(e, most);
-    QString out = QString::fromStdString(e.leftName);
+    QString out = factorText(e.leftName, font);
     if (!e.rightName.empty())
-        out += QStringLiteral(" · ") + QString::fromStdString(e.rightName);
+        out += QStringLiteral(" · ") + factorText(e.rightName, font);
     out += QStringLiteral(" =");
     for (const PrintedTerm& term : sum.terms)
         out += u' ' + QString::fromStdString(term.term);

@@ -52,7 +52,9 @@ void markWalk(Walk& walk, std::optional<WalkCell> cell);
 WalkCell walkCellAt(const WalkMatrix& matrix, int row, int col, WalkCell now);
 // "d 24: +2.03 × +2.84 = +5.77": the pointed at term of a product; empty without one.
 QString termText(const Walk& walk, WalkCell cell);
-// "Q_sat · K_cat = +5.77 +4.94 ... +13.51 (26 smaller terms) = +36.37": what is printed adds up.
-QString sumText(const CellExplanation& explanation);
+// "O_h of sat, dimension 2, is -1.3143", as a formula.
+QString sentenceText(const CellExplanation& explanation, const QFont& font);
+// "Q_{sat} · K_{cat} = +5.77 +4.94 ... +13.51 (26 smaller terms) = +36.37", as a formula: what is printed adds up.
+QString sumText(const CellExplanation& explanation, const QFont& font);
 
 } // namespace headscope

@@ -21,7 +21,7 @@ double drawWalkFigure(Sheet& sheet, const FigureSource& source, const FigureSpec
                      sitePrefix(*source.trace) + headTitle(spec.view.layer, head) +
                          (name.isEmpty() ? QString() : u' ' + name),
                      utf8(info.formula), everyTokenRemark(spec.view));
-    y += sheet.paragraph({figurePad, y}, inner, utf8(info.what), sheet.font(), sheet.theme().muted) + 12;
+    y += sheet.formulaParagraph({figurePad, y}, inner, utf8(info.what), sheet.font(), sheet.theme().muted) + 12;
     Sheet measure(nullptr, spec.dark, sheet.pointSize());
     const double beneath = drawWalkArithmetic(measure, walk, walk.start, {figurePad, 0}, inner, height.has_value());
     const std::optional<WalkLayout> layout =

@@ -1,5 +1,6 @@
 #include "ui/render/walk_layout.h"
 
+#include "core/attention/printed_sum.h"
 #include "ui/render/figure_parts.h"
 
 #include <algorithm>
@@ -301,8 +302,13 @@ void drawWalk(Sheet& sheet, const Walk& walk, const WalkLayout& layout, double r
             if (symbol + 8 + sheet.width(shape, small) <= room)
                 sheet.text(QRectF(at.symbol.x() + symbol + 8, at.symbol.y(), sheet.width(shape, small) + 1, text),
                            Qt::AlignLeft | Qt::AlignVCenter, shape, small, theme.muted);
-        } else if (room > 20) {
-            sheet.text(QRectF(at.symbol, QSizeF(room - 4, text)), Qt::AlignLeft, m.symbol, small, theme.text);
+        } else { // small, or without whose it is
+            const QString shorter = m.symbol.section(QStringLiteral(", "), 0, 0);
+            for (const QString& fits : {m.symbol, shorter})
+                if (sheet.formulaWidth(fits, small) <= room) {
+                    sheet.formula(at.symbol, fits, small, theme.text);
+                    break;
+                }
         }
         drawPanel(sheet, bare(m.panel, at), at.topLeft, at.pitch, at.room, shows);
         if (m.panel.isPlain)
@@ -337,29 +343,30 @@ double drawWalkArithmetic(Sheet& sheet, const Walk& walk, WalkCell cell, QPointF
     const CellExplanation explanation =
         explainCell(*walk.trace, walk.view.layer, walk.headOf(cell), walk.view.stage, own.row, own.col);
     double y = topLeft.y();
-    y += sheet.paragraph({topLeft.x(), y}, width, displayText(explanation.sentence, font), bold, theme.accent) + 4;
+    y += sheet.formulaParagraph({topLeft.x(), y}, width, sentenceText(explanation, font), bold, theme.accent) + 4;
     if (!explanation.terms.empty())
-        y += sheet.paragraph({topLeft.x(), y}, width, sumText(explanation), font, theme.text) + 4;
+        y += sheet.formulaParagraph({topLeft.x(), y}, width, sumText(explanation, font), font, theme.text) + 4;
     if (const QString term = termText(walk, cell); !term.isEmpty())
         y += sheet.paragraph({topLeft.x(), y}, width, term, bold, theme.text) + 4;
-    const auto number = [](double v) { return QString::number(v, 'g', 6); };
+    const auto number = [](double v) { return QString::fromStdString(printNumber(v)); }; // as in the inspector
     if (compact) {
         QStringList steps;
         for (const ExplainStep& step : explanation.steps)
             steps << QString::fromStdString(step.label) + QStringLiteral(" → ") + number(step.value);
         if (!steps.isEmpty())
-            y += sheet.paragraph({topLeft.x(), y}, width, steps.join(QStringLiteral("  ·  ")), font, theme.muted);
+            y +=
+                sheet.formulaParagraph({topLeft.x(), y}, width, steps.join(QStringLiteral("  ·  ")), font, theme.muted);
         return y - topLeft.y();
     }
     double widest = 0;
     for (const ExplainStep& step : explanation.steps)
-        widest = std::max(widest, sheet.width(QString::fromStdString(step.label), bold));
+        widest = std::max(widest, sheet.formulaWidth(QString::fromStdString(step.label), bold));
     for (std::size_t i = 0; i < explanation.steps.size(); ++i) {
         const ExplainStep& step = explanation.steps[i];
         const bool last = i + 1 == explanation.steps.size();
         const double label = std::min(widest, width - 90);
-        sheet.text(QRectF(topLeft.x(), y, label + 1, text), Qt::AlignLeft, QString::fromStdString(step.label),
-                   last ? bold : font, last ? theme.text : theme.muted);
+        sheet.formula({topLeft.x(), y}, QString::fromStdString(step.label), last ? bold : font,
+                      last ? theme.text : theme.muted);
         sheet.text(QRectF(topLeft.x() + label + 12, y, 78, text), Qt::AlignLeft, number(step.value), last ? bold : font,
                    last ? theme.accent : theme.text);
         y += text * 1.25;
