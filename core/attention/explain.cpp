@@ -620,8 +620,7 @@ private:
         std::string symbol(stageInfo(m_out.stage).symbol);
         if (symbol.starts_with('Y') && !stageAvailable(m_scenario, Stage::EmbeddingKey))
             symbol[0] = 'X'; // one text: both are the same matrix
-        return symbol + " of " + isolated(rowToken()) + ", " + dimension(m_col) +
-               ", is " + value;
+        return symbol + " of " + isolated(rowToken()) + ", " + dimension(m_col) + ", is " + value;
     }
 
     const AttentionTrace& m_trace;

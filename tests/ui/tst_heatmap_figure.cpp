@@ -14,7 +14,7 @@ private slots:
     void pngCellsHaveTheColorsOfTheTrace();
     void closedWeightsAreHatchedAndOpenOnesAreNot();
 
-    void allLabelsAreWrittenUpTo64TokensOrAsManyAsAreRead();
+    void allLabelsAreWrittenUpTo64Tokens();
     void headsOfConcatHaveTheirColoursAndTicksWhereTheyBegin();
     void bandsAreSeparatedByWhatIsSeenOnTheirCells();
     void theMarkedTokensAreNamedAmongThinnedLabels();
@@ -75,7 +75,7 @@ void TestHeatmapFigure::closedWeightsAreHatchedAndOpenOnesAreNot() {
 }
 
 // In the default width all of 64; in a narrow column as many as are still set in 5 points.
-void TestHeatmapFigure::allLabelsAreWrittenUpTo64TokensOrAsManyAsAreRead() {
+void TestHeatmapFigure::allLabelsAreWrittenUpTo64Tokens() {
     for (int n : {6, 32, 63, 64}) {
         const FigureSource source = toyFigure(wordsOf(n));
         QMap<QString, int> expected;
@@ -85,18 +85,11 @@ void TestHeatmapFigure::allLabelsAreWrittenUpTo64TokensOrAsManyAsAreRead() {
             FigureSpec spec;
             spec.widthMm = width;
             QMap<QString, int> found;
-            int labels = 0;
-            for (const auto& t : figureLayout(source, spec).texts) {
-                QVERIFY2(t.points > 5 - 1e-9, qPrintable(t.text));
-                if (!expected.contains(t.text))
-                    continue;
-                ++found[t.text];
-                ++labels;
-            }
-            if (width > 100)
-                QCOMPARE(found, expected);
-            else
-                QVERIFY(labels >= std::min(2 * n, 24));
+            for (const auto& t : figureLayout(source, spec).texts)
+                if (expected.contains(t.text))
+                    ++found[t.text];
+            for (auto label = expected.cbegin(); label != expected.cend(); ++label) // a title may have the word too
+                QVERIFY2(found.value(label.key()) >= label.value(), qPrintable(label.key()));
         }
     }
 }
@@ -156,7 +149,7 @@ void TestHeatmapFigure::bandsAreSeparatedByWhatIsSeenOnTheirCells() {
 
 void TestHeatmapFigure::theMarkedTokensAreNamedAmongThinnedLabels() {
     std::string text;
-    for (int i = 0; i < 60; ++i)
+    for (int i = 0; i < 120; ++i)
         text += "w" + std::to_string(i) + " ";
     FigureSpec spec;
     spec.widthMm = 60;

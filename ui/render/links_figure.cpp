@@ -61,13 +61,8 @@ double drawLinksFigure(Sheet& sheet, const FigureSource& source, const FigureSpe
     const LabelRoom room{pitch, 0.32 * inner, leastLabel(sheet, longer), figureDevice(), longer > 64};
     const int markedQuery = view.cell ? heads.front().shown.rows.placeOf(view.cell->row) : -1,
               markedKey = view.cell ? heads.front().shown.cols.placeOf(view.cell->col) : -1;
-    LabelPlan left = planLabels(Side::Left, queries, font, room), right = planLabels(Side::Left, keys, font, room);
-    if (left.extent + right.extent > 0.9 * inner) { // a very long word: rather small than cut
-        LabelRoom tight = room;
-        tight.minPoint = 0.5 * sheet.pointSize();
-        left = planLabels(Side::Left, queries, font, tight);
-        right = planLabels(Side::Left, keys, font, tight);
-    }
+    const LabelPlan left = planLabels(Side::Left, queries, font, room),
+                    right = planLabels(Side::Left, keys, font, room);
     // Steep lines are hard to follow: the taller the columns, the further apart.
     const double span = std::min(inner - left.extent - right.extent - 16, std::max(480.0, 1.6 * longer * pitch));
     if (span < 20)

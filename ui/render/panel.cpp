@@ -70,8 +70,8 @@ QStringList dimensionLabels(int count) {
 }
 
 double leastLabel(const Sheet& sheet, int count) {
-    const double least = std::min(leastPoint, sheet.pointSize());
-    return count <= 64 ? least : std::max(least, 0.75 * sheet.pointSize());
+    // Up to 64 every label is written, however small; beyond, labels stay readable and are thinned.
+    return count <= 64 ? 0.5 : std::max(std::min(leastPoint, sheet.pointSize()), 0.75 * sheet.pointSize());
 }
 
 PanelRoom roomFor(Sheet& sheet, const Panel& panel, QSizeF pitch, QSizeF maxLabels, PanelShows shows) {
