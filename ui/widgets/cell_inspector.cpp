@@ -507,8 +507,8 @@ QString CellInspector::html() const {
         QStringLiteral("<p style='font-size:large; margin-bottom:6px'>") + headline() + QStringLiteral("</p>");
     text += sumTable();
     for (const QString& note : m_sheet->notes)
-        text += QStringLiteral("<p style='margin-top:6px; color:%1'>%2</p>")
-                    .arg(theme().muted.name(), note.toHtmlEscaped());
+        text +=
+            QStringLiteral("<p style='margin-top:6px; color:%1'>%2</p>").arg(theme().muted.name(), withIndices(note));
     QStringList links;
     if (m_showAll && m_sheet->explanation.terms.size() > static_cast<std::size_t>(fewTerms))
         links << QStringLiteral("<a href='few'>%1</a>").arg(tr("show the largest only"));

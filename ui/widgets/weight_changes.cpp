@@ -23,10 +23,6 @@
 
 namespace headscope {
 
-static bool belongsToKvHead(WeightKind kind) {
-    return kind == WeightKind::WK || kind == WeightKind::WV || kind == WeightKind::BK || kind == WeightKind::BV;
-}
-
 static QString sizeText(int rows, int cols) {
     return QStringLiteral("%1 × %2").arg(rows).arg(cols);
 }

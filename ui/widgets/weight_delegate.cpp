@@ -34,10 +34,10 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
         painter->drawPolygon(QPolygon({corner, corner - QPoint(side, 0), corner + QPoint(0, side)}));
         painter->setRenderHint(QPainter::Antialiasing, false);
     }
-    if (const std::optional<int> head = m_model.headBeginning(index, Qt::Horizontal))
-        painter->fillRect(QRect(option.rect.topLeft(), QSize(2, option.rect.height())), headColor(*head));
-    if (const std::optional<int> head = m_model.headBeginning(index, Qt::Vertical))
-        painter->fillRect(QRect(option.rect.topLeft(), QSize(option.rect.width(), 2)), headColor(*head));
+    if (const auto head = m_model.headBeginning(index, Qt::Horizontal))
+        painter->fillRect(QRect(option.rect.topLeft(), QSize(2, option.rect.height())), head->color(false)); // on cells
+    if (const auto head = m_model.headBeginning(index, Qt::Vertical))
+        painter->fillRect(QRect(option.rect.topLeft(), QSize(option.rect.width(), 2)), head->color(false));
     // Selection and focus are frames: a filled selection would hide the colour, which is the number.
     const bool selected = option.state & QStyle::State_Selected;
     if (selected || option.state & QStyle::State_HasFocus) {

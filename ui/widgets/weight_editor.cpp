@@ -224,6 +224,7 @@ void WeightEditor::addWeightBlock(WeightKind kind, QStringList rowNames, std::ve
     WeightBlock block{now, scenario.original->tensor(id), band, std::move(rowNames), 0, false};
     if (showsAllHeads() && kind != WeightKind::BO) {
         block.headRows = kind == WeightKind::WO;
+        block.headsAreShared = belongsToKvHead(kind) && config.kvHeads != config.heads;
         block.headWidth = block.headRows ? band.rowEnd - band.rowBegin : band.colEnd - band.colBegin;
         block.band = {0, now->rows(), 0, now->cols()};
     }

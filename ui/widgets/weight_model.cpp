@@ -75,13 +75,17 @@ bool WeightModel::changed(const QModelIndex& index) const {
            std::bit_cast<quint32>(at(block.values, index)) != std::bit_cast<quint32>(at(block.original, index));
 }
 
-std::optional<int> WeightModel::headBeginning(const QModelIndex& index, Qt::Orientation along) const {
+bool belongsToKvHead(WeightKind kind) {
+    return kind == WeightKind::WK || kind == WeightKind::WV || kind == WeightKind::BK || kind == WeightKind::BV;
+}
+
+std::optional<BandHead> WeightModel::headBeginning(const QModelIndex& index, Qt::Orientation along) const {
     const Place place = placeOf(index.row());
     const WeightBlock& block = m_blocks[static_cast<std::size_t>(place.block)];
     const int at = along == Qt::Horizontal ? index.column() : place.row;
     if (block.headWidth == 0 || block.headRows != (along == Qt::Vertical) || at % block.headWidth != 0)
         return std::nullopt;
-    return at / block.headWidth;
+    return BandHead{at / block.headWidth, block.headsAreShared};
 }
 
 int WeightModel::rowCount(const QModelIndex& parent) const {

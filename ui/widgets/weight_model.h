@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/model/model.h"
+#include "ui/render/head_colors.h"
 
 #include <QAbstractTableModel>
 #include <QStringList>
@@ -15,13 +16,15 @@ namespace headscope {
 
 // Some rows of the table: a window into one tensor.
 struct WeightBlock {
-    SharedMatrix values;   // the whole tensor, as it is now
-    SharedMatrix original; // as opened; equal shape
-    TensorBand band;       // the window
-    QStringList rowNames;  // one per row of the band, or empty: indices
-    int headWidth = 0;     // columns, or rows, of a head where the window shows all heads; 0: one head
-    bool headRows = false; // heads lie one under the other (W_O)
+    SharedMatrix values;         // the whole tensor, as it is now
+    SharedMatrix original;       // as opened; equal shape
+    TensorBand band;             // the window
+    QStringList rowNames;        // one per row of the band, or empty: indices
+    int headWidth = 0;           // columns, or rows, of a head where the window shows all heads; 0: one head
+    bool headRows = false;       // heads lie one under the other (W_O)
+    bool headsAreShared = false; // key/value heads of several query heads each
 };
+bool belongsToKvHead(WeightKind kind);
 
 class WeightModel : public QAbstractTableModel {
     Q_OBJECT
@@ -43,7 +46,7 @@ public:
     float value(const QModelIndex& index) const;
     bool changed(const QModelIndex& index) const;
     // The head (or KV head) whose band begins with this cell's row or column, where all heads are shown.
-    std::optional<int> headBeginning(const QModelIndex& index, Qt::Orientation along) const;
+    std::optional<BandHead> headBeginning(const QModelIndex& index, Qt::Orientation along) const;
     double largest() const { return m_largest; } // absolute value: the ends of the colours
     int decimals() const { return m_decimals; }
 
