@@ -208,7 +208,7 @@ private slots:
         auto* table = window->findChild<WeightTable*>();
         QCOMPARE(table->model()->columnCount(), 24);
         const auto* model = static_cast<const WeightModel*>(table->model());
-        QCOMPARE(model->headBeginning(model->index(0, 12), Qt::Horizontal), std::optional(2));
+        QCOMPARE(model->headBeginning(model->index(0, 12), Qt::Horizontal), std::optional(BandHead{2, false}));
         table->setCurrentIndex(model->index(5, 13));
         QTest::keyClick(table, Qt::Key_2);
         QTest::keyClick(table->findChild<QLineEdit*>(), Qt::Key_Return);
