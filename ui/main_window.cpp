@@ -71,6 +71,7 @@ MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
 MainWindow::~MainWindow() {
     delete m_autosave;
     m_session->disconnect(this);
+    m_stage->heatmap()->disconnect(m_status); // it hides before it goes, and tells that nothing is pointed at
     m_workspace->disconnect();
     m_workspace->undoStack()->disconnect();
 }

@@ -8,12 +8,12 @@
 namespace headscope {
 
 void* allocatePages(std::size_t bytes) {
-    constexpr std::size_t hugePage = std::size_t{2} << 20U, page = 4096;
+    constexpr std::size_t hugePage = std::size_t{2} << 20U;
     void* data = nullptr;
     if (bytes < hugePage)
         data = std::malloc(bytes > 0 ? bytes : 1);
-    else
-        data = std::aligned_alloc(hugePage, (bytes + page - 1) / page * page); // the rest of a huge page stays others'
+    else if (::posix_memalign(&data, hugePage, bytes) != 0) // the rest of the last page stays others'
+        data = nullptr;
     if (!data)
         throw std::bad_alloc();
     if (bytes >= hugePage)
