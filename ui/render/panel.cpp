@@ -141,7 +141,7 @@ static void frameMarkedLine(Sheet& sheet, const Panel& panel, const QRectF& area
     const int count = isRow ? panel.colCount() : panel.rowCount();
     for (int i = 0; panel.numbersOfMarks && i < count; ++i) {
         const CellRef at = isRow ? CellRef{*panel.markedRow, i} : CellRef{i, *panel.markedCol};
-        const auto covered = drawMarkedNumber(sheet, panel, area, at, isRow ? 1.15 : 3, isRow ? 2 : 1.15);
+        const auto covered = drawMarkedNumber(sheet, panel, area, at, isRow ? 0.92 : 3, isRow ? 2 : 1.15);
         if (covered && !isRow)
             line = QRectF(QPointF(std::min(line.left(), covered->left()), line.top()),
                           QPointF(std::max(line.right(), covered->right()), line.bottom()));
