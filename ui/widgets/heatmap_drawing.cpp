@@ -160,24 +160,27 @@ void HeatmapView::Private::drawRowMargins(QPainter& painter) {
     painter.drawText(QPointF(x, headerY), contents().removed.empty() ? tr("sum") : tr("removed"));
     painter.drawText(QPointF(bar, headerY), tr("entropy (bits)"));
     const QColor track = dark() ? QColor(0x38, 0x3e, 0x4a) : QColor(0xe2, 0xe5, 0xea);
-    int lastLabel = -1000; // zoomed out, rows are thinned like labels; here every row fits by layOut()
+    const double thick = std::clamp(0.6 * pitchY(), 2.0, 6.0);
+    double lastNumber = -1000; // in low rows numbers are thinned like labels; bars are not
     for (int r = static_cast<int>(window.top());
          r < std::min<int>(rows(), static_cast<int>(std::ceil(window.bottom()))); ++r) {
         const double middle = rectOf({r, 0}).center().y();
-        if (middle < cells.top() || middle > cells.bottom() || middle - lastLabel < line * 0.9)
+        if (middle < cells.top() || middle > cells.bottom())
             continue;
-        lastLabel = static_cast<int>(middle);
         const auto i = static_cast<std::size_t>(r);
         const double base = middle - line / 2 + metrics.ascent();
         painter.setPen(muted());
-        painter.drawText(QPointF(x, base), QString::number(first[i], 'f', 2));
-        painter.drawText(QPointF(bar + barWidth + 6, base), QString::number(shown->entropies[i], 'f', 2));
+        if (middle - lastNumber >= 0.9 * line) {
+            lastNumber = middle;
+            painter.drawText(QPointF(x, base), QString::number(first[i], 'f', 2));
+            painter.drawText(QPointF(bar + barWidth + 6, base), QString::number(shown->entropies[i], 'f', 2));
+        }
         painter.setPen(Qt::NoPen);
         painter.setBrush(track);
-        painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth, 6), 2, 2);
+        painter.drawRoundedRect(QRectF(bar, middle - thick / 2, barWidth, thick), 2, 2);
         painter.setBrush(muted());
-        painter.drawRoundedRect(QRectF(bar, middle - 3, barWidth * std::clamp(shown->entropies[i] / most, 0.0, 1.0), 6),
-                                2, 2);
+        const double share = std::clamp(shown->entropies[i] / most, 0.0, 1.0);
+        painter.drawRoundedRect(QRectF(bar, middle - thick / 2, barWidth * share, thick), 2, 2);
     }
 }
 

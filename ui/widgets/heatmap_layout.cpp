@@ -78,7 +78,7 @@ void HeatmapView::Private::layOut() {
         const bool sumsFit = margins && pitch.width() >= small.horizontalAdvance(QStringLiteral("0.00")) + 4;
         showColSums = sumsFit && (round < 5 || showColSums);
         if (round < 5)
-            showRowMargins = margins && pitch.height() >= lineOf(small) && rowMarginWidth < 0.35 * width;
+            showRowMargins = margins && pitch.height() >= 0.4 * lineOf(small) && rowMarginWidth < 0.35 * width;
     }
     cells = QRectF(left, top, std::max(1.0, std::floor(pitch.width() * cols())),
                    std::max(1.0, std::floor(pitch.height() * rows())));
