@@ -96,7 +96,7 @@ TEST(HeadEdit, ATraceThatKeepsUntouchedHeadsEqualsAFreshOne) {
 TEST(Overview, SummariesAreThoseOfTheWholeMaps) {
     std::string longer;
     for (int i = 0; i < 10; ++i) {
-        longer += std::string(text) + " ";
+        longer.append(text).append(" ");
     }
     std::vector<std::pair<std::string, Scenario>> all = kinds();
     all.emplace_back("longer", toy(options(Position::Rope), longer));
