@@ -1,6 +1,7 @@
 #include "ui/document_session.h"
 
 #include "ui/autosave.h"
+#include "ui/dialogs/save_path.h"
 #include "ui/examples.h"
 #include "ui/number_export.h"
 #include "ui/stage_text.h"
@@ -107,6 +108,8 @@ void DocumentSession::tellTask() {
 void DocumentSession::stopTask() {
     if (m_saving.busy()) {
         m_saving.cancel();
+    } else if (m_exporting.busy()) {
+        m_exporting.cancel();
     } else {
         m_opening.cancel();
         m_switching.cancel();
@@ -163,12 +166,10 @@ bool DocumentSession::save() {
 }
 
 bool DocumentSession::saveAs() {
-    QString path = QFileDialog::getSaveFileName(m_window, tr("Save the scenario"), folder(),
-                                                tr("Headscope scenarios (*.headscope)"));
+    const QString path =
+        askSavePath(m_window, tr("Save the scenario"), folder(), {tr("Headscope scenarios (*.headscope)")});
     if (path.isEmpty())
         return false;
-    if (!isScenarioFile(path))
-        path += QLatin1String(".headscope");
     return saveTo(path);
 }
 
@@ -216,19 +217,23 @@ void DocumentSession::waitForSaving(int milliseconds) {
 
 // Before the document goes: what is being saved is waited for, with a dialog to give it up. False: it was not saved.
 bool DocumentSession::finishSaving() {
-    if (!m_saving.busy())
+    const auto busy = [this] { return m_saving.busy() || m_exporting.busy(); };
+    if (!busy())
         return true;
-    QProgressDialog dialog(m_savingTask, tr("Cancel"), 0, 1000, m_window);
+    m_savedLast = m_savedLast || !m_saving.busy();
+    QProgressDialog dialog(m_saving.busy() ? m_savingTask : m_exportingTask, tr("Cancel"), 0, 1000, m_window);
+    if (!m_saving.busy())
+        dialog.setRange(0, 0); // how far an export is nobody knows
     dialog.setWindowModality(Qt::WindowModal);
     dialog.setMinimumDuration(0);
     dialog.setAutoClose(false);
     dialog.setAutoReset(false);
     connect(this, &DocumentSession::taskProgressed, &dialog,
             [&dialog](double fraction) { dialog.setValue(static_cast<int>(1000 * fraction)); });
-    connect(&dialog, &QProgressDialog::canceled, this, [this] { m_saving.cancel(); });
+    connect(&dialog, &QProgressDialog::canceled, this, [this] { stopTask(); });
     QEventLoop loop;
-    connect(this, &DocumentSession::savingEnded, &loop, [this, &loop] {
-        if (!m_saving.busy())
+    connect(this, &DocumentSession::savingEnded, &loop, [&] {
+        if (!busy())
             loop.quit();
     });
     dialog.show();
@@ -240,20 +245,16 @@ void DocumentSession::exportNumbers() {
     const SharedTrace trace = m_workspace.trace();
     if (!trace)
         return emit problem(tr("There are no numbers yet; wait for the first result."));
-    const QString numpy = tr("Every stage of every head, for numpy (*.npz)"),
-                  json = tr("Every stage of every head (*.json)"), csv = tr("The shown matrix (*.csv)");
-    QString chosen;
-    QString path = QFileDialog::getSaveFileName(m_window, tr("Export the numbers"), folder(),
-                                                QStringList{numpy, json, csv}.join(QStringLiteral(";;")), &chosen);
+    const QString path = askSavePath(m_window, tr("Export the numbers"), folder(),
+                                     {tr("Every stage of every head, for numpy (*.npz)"),
+                                      tr("Every stage of every head (*.json)"), tr("The shown matrix (*.csv)")});
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += chosen == csv ? QLatin1String(".csv") : chosen == json ? QLatin1String(".json") : QLatin1String(".npz");
     const View view = clampedView(m_workspace.view(), trace->scenario);
     m_exportingTask = tr("Writing %1").arg(QFileInfo(path).fileName());
     m_exporting.submit(
-        [trace, view, path](const std::stop_token&) {
-            writeNumbers(*trace, view, toUtf8(path));
+        [trace, view, path](const std::stop_token& stop) {
+            writeNumbers(*trace, view, toUtf8(path), stop);
             return path;
         },
         [this](const Outcome<QString>& outcome) {
@@ -262,6 +263,7 @@ void DocumentSession::exportNumbers() {
             else if (const auto* written = std::get_if<QString>(&outcome))
                 emit done(tr("Written: %1").arg(*written));
             tellTask();
+            emit savingEnded();
         },
         true);
     tellTask();

@@ -7,7 +7,7 @@
 
 namespace headscope {
 
-void writeNumbers(const AttentionTrace& trace, const View& view, const std::string& path) {
+void writeNumbers(const AttentionTrace& trace, const View& view, const std::string& path, const std::stop_token& stop) {
     if (path.ends_with(".csv")) {
         const ShownStage shown = shownHeads(trace, view);
         LabelledMatrix table{*shown.matrix, {}, {}};
@@ -24,8 +24,16 @@ void writeNumbers(const AttentionTrace& trace, const View& view, const std::stri
     options.view = view;
     options.weights = !trace.scenario.model->captured();
     requireDumpable(trace.scenario, options);
+    const auto stopHere = [&stop] {
+        if (stop.stop_requested())
+            throw Cancelled();
+    };
     const std::vector<NamedArray> arrays = dumpArrays(trace, options);
-    writeFileAtomically(path, [&](std::ostream& out) { npz ? writeNpz(out, arrays) : writeJson(out, arrays); });
+    stopHere();
+    writeFileAtomically(path, [&](std::ostream& out) {
+        npz ? writeNpz(out, arrays) : writeJson(out, arrays);
+        stopHere(); // what was there stays
+    });
 }
 
 } // namespace headscope

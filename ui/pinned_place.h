@@ -14,6 +14,8 @@ public:
     // The cell of a stage that means the same; a head's own dimension in the matrices of all heads.
     CellRef cellIn(Stage stage, HeadIndex head, const ModelConfig& config) const;
 
+    int query() const { return m_query; }
+
 private:
     int m_query = 0, m_key = 0;
     int m_inHead = 0, m_inModel = 0; // a dimension of d_k or d_v, of d_model

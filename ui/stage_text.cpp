@@ -34,6 +34,8 @@ static QString embeddingFormula(const Scenario& scenario, LayerIndex layer, Stag
     const QString symbol = fromUtf8(stageInfo(stage).symbol) + QStringLiteral(" = ");
     if (layer.value > 0 && !isKey)
         return symbol + QCoreApplication::translate("headscope", "what layer %1 hands on").arg(layer.value - 1);
+    if (isKey && scenario.model->config().site)
+        return symbol + QCoreApplication::translate("headscope", "what the encoder hands on");
     if (isKey ? scenario.y : scenario.x)
         return symbol + QCoreApplication::translate("headscope", "your own matrix");
     TokenSequence one = isKey ? scenario.keyTokens() : scenario.query; // the parts are the same for every token
@@ -60,7 +62,11 @@ QString stageFormula(const Scenario& scenario, LayerIndex layer, Stage stage) {
     return richFormula(formula);
 }
 
-QString stageWords(Stage stage) {
+QString stageWords(const Scenario& scenario, Stage stage) {
+    if (stage == Stage::EmbeddingKey && scenario.model->config().site)
+        return richFormula(QCoreApplication::translate(
+            "headscope", "What the encoder made of the source, one row a token. W_K and W_V multiply Y, so keys and "
+                         "values come from the other text."));
     return richFormula(fromUtf8(stageInfo(stage).what).replace(QLatin1String("sqrt(d_k)"), QStringLiteral("√d_k")));
 }
 

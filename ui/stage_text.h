@@ -19,7 +19,7 @@ QString richFormula(const QString& formula);
 // X is said to be what this model makes it of.
 QString stageFormula(const Scenario& scenario, LayerIndex layer, Stage stage);
 // What a stage is, in two sentences: rich text.
-QString stageWords(Stage stage);
+QString stageWords(const Scenario& scenario, Stage stage);
 // The name of a stage on a button: "Q", "A", "‖a v W_O‖".
 QString stageShortName(Stage stage);
 // "(8 × 64) (64 × 8) → 8 × 8": what is multiplied in this model. Plain text, empty where nothing is multiplied.

@@ -112,6 +112,13 @@ void Workspace::keepHead() {
     m_headIsOpen = false;
 }
 
+int Workspace::pinnedQuery() const {
+    PinnedPlace now = m_place;
+    if (m_scenario.model)
+        now.take(m_view, m_scenario.model->config());
+    return now.query();
+}
+
 void Workspace::showStage(Stage stage) {
     if (stage == m_view.stage || !m_scenario.model)
         return;
@@ -176,6 +183,8 @@ void Workspace::replace(const Scenario& scenario, bool letFinish) {
     if (scenario.original != m_scenario.original && m_scenario.model)
         m_headIsOpen = isTrained(scenario); // the chosen head was one of another model
     const bool otherText = scenario.query != m_scenario.query || scenario.key != m_scenario.key;
+    if (otherText || scenario.original != m_scenario.original)
+        m_place = {}; // its tokens and dimensions are gone
     m_scenario = scenario;
     const View fitting = clampedView(m_view, m_scenario);
     const bool viewMoved = fitting != m_view;

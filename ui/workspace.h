@@ -39,6 +39,7 @@ public:
     // Looks at an encoder-decoder from another of its sites; nothing is computed for it, and there is no undo.
     void setSite(Site site);
     void setView(View view);            // clamps to what the model has; no undo
+    int pinnedQuery() const;            // whatever the rows of the stage are; 0 where nothing was pinned
     void showStage(Stage stage);        // the pinned cell keeps its meaning: its query, its key, its dimension
     void showFigure(FigureKind figure); // links are those of the weights: nothing else has a width
     // A head that has something to say about this text: taken when nobody chose one since the model was opened.

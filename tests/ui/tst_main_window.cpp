@@ -226,6 +226,7 @@ private slots:
         workspace.setView(view);
         workspace.showStage(Stage::K); // the row of the key
         QCOMPARE(workspace.view().cell->row, 4);
+        QCOMPARE(workspace.pinnedQuery(), 1); // its row is a key's
         view = workspace.view();
         view.stage = Stage::HeadOutput;
         view.cell = CellRef{1, 6};

@@ -1,5 +1,7 @@
 #include "ui/dialogs/export_dialog.h"
 
+#include "ui/dialogs/save_path.h"
+
 #include "ui/stage_text.h"
 
 #include <QCheckBox>
@@ -184,16 +186,15 @@ void ExportDialog::resizeEvent(QResizeEvent* event) {
 void ExportDialog::chooseFile() {
     QSettings settings;
     const QString folder = settings.value(QStringLiteral("export/folder")).toString();
-    QString suffix = settings.value(QStringLiteral("export/filter")).toString();
-    QString path = QFileDialog::getSaveFileName(this, tr("Save the figure"),
-                                                (folder.isEmpty() ? QString() : folder + u'/') + tr("figure.pdf"),
-                                                tr("PDF (*.pdf);;SVG (*.svg);;PNG (*.png)"), &suffix);
+    QStringList filters{tr("PDF (*.pdf)"), tr("SVG (*.svg)"), tr("PNG (*.png)")};
+    const QString before = settings.value(QStringLiteral("export/ending"), QStringLiteral("pdf")).toString();
+    std::ranges::stable_partition(filters, [&](const QString& f) { return f.contains(u'.' + before + u')'); });
+    const QString path = askSavePath(this, tr("Save the figure"),
+                                     (folder.isEmpty() ? QString() : folder + u'/') + tr("figure"), filters);
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += u'.' + suffix.left(3).toLower();
     settings.setValue(QStringLiteral("export/folder"), QFileInfo(path).path());
-    settings.setValue(QStringLiteral("export/filter"), suffix);
+    settings.setValue(QStringLiteral("export/ending"), QFileInfo(path).suffix().toLower());
     write(path);
 }
 

@@ -1,5 +1,6 @@
 #include "ui/widgets/comparison.h"
 
+#include "core/analysis/shown.h"
 #include "core/attention/head_stages.h"
 #include "ui/stage_text.h"
 
@@ -59,13 +60,25 @@ std::optional<Comparison> wrongAndRight(const AttentionTrace& wrong, const Atten
     if (!stageAvailable(wrong, view.stage) || !stageAvailable(right, view.stage) || view.heads.empty() ||
         view.layer.value >= static_cast<int>(std::min(wrong.layers.size(), right.layers.size())))
         return std::nullopt;
-    SharedMatrix a = stageMatrix(wrong, view.layer, view.heads.front(), view.stage);
-    SharedMatrix b = stageMatrix(right, view.layer, view.heads.front(), view.stage);
-    if (a->rows() != b->rows() || a->cols() != b->cols())
+    const ShownStage a = shownStage(wrong, view.layer, view.heads.front(), view.stage, view),
+                     b = shownStage(right, view.layer, view.heads.front(), view.stage, view);
+    if (a.matrix->rows() != b.matrix->rows() || a.matrix->cols() != b.matrix->cols())
         return std::nullopt;
-    Comparison comparison = labelled(wrong.scenario, view.stage, std::move(a), std::move(b));
-    if (view.cell && view.cell->row < comparison.a->rows() && view.cell->col < comparison.a->cols())
-        comparison.pinned = view.cell;
+    Comparison comparison = labelled(wrong.scenario, view.stage, a.matrix, b.matrix);
+    const auto name = [](const ShownAxis& axis, QStringList& labels, std::vector<int>& tokens) {
+        labels.clear();
+        for (const ShownAxis::Place& place : axis.places) {
+            labels << tokenText(place.label);
+            tokens.push_back(place.tokens.front());
+        }
+    };
+    name(a.rows, comparison.rowLabels, comparison.rowTokens);
+    name(a.cols, comparison.colLabels, comparison.colTokens);
+    if (view.cell) {
+        const CellRef place{a.rows.placeOf(view.cell->row), a.cols.placeOf(view.cell->col)};
+        if (place.row >= 0 && place.col >= 0)
+            comparison.pinned = place;
+    }
     QStringList names, sentences;
     for (const RuleInfo& info : ruleTable())
         if (has(wrong.scenario.rules, info.rule)) {

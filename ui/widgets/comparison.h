@@ -13,14 +13,15 @@
 namespace headscope {
 
 struct Comparison {
-    QString titleA, titleB;           // "wrong: softmax over queries", "right"
-    SharedMatrix a, b;                // equal shapes
-    QStringList rowLabels, colLabels; // one per row and column
-    QString rowTitle, colTitle;       // "queries", "keys"
-    bool isWeights = false;           // the common range is 0..1
-    bool isSigned = false;            // diverging about 0
-    QString note;                     // a sentence or two, may be empty
-    std::optional<CellRef> pinned;    // marked in every matrix
+    QString titleA, titleB;                // "wrong: softmax over queries", "right"
+    SharedMatrix a, b;                     // equal shapes
+    QStringList rowLabels, colLabels;      // one per row and column
+    QString rowTitle, colTitle;            // "queries", "keys"
+    bool isWeights = false;                // the common range is 0..1
+    bool isSigned = false;                 // diverging about 0
+    QString note;                          // a sentence or two, may be empty
+    std::vector<int> rowTokens, colTokens; // the first token of each row and column; empty: their index
+    std::optional<CellRef> pinned;         // marked in every matrix
 };
 
 struct CellDifference {

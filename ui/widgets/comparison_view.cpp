@@ -255,7 +255,12 @@ std::optional<CellRef> ComparisonCanvas::cellAt(QPointF position) const {
 
 void ComparisonCanvas::mousePressEvent(QMouseEvent* event) {
     const auto cell = event->button() == Qt::LeftButton ? cellAt(event->position()) : std::nullopt;
-    cell ? emit cellPinned(*cell) : QWidget::mousePressEvent(event);
+    if (!cell)
+        return QWidget::mousePressEvent(event);
+    const auto tokenOf = [](const std::vector<int>& tokens, int place) {
+        return tokens.empty() ? place : tokens[static_cast<std::size_t>(place)];
+    };
+    emit cellPinned({tokenOf(m_comparison->rowTokens, cell->row), tokenOf(m_comparison->colTokens, cell->col)});
 }
 
 ComparisonView::ComparisonView(QWidget* parent)

@@ -45,9 +45,11 @@ void HeatmapView::Private::drawAround(QPainter& painter) {
     painter.setFont(labelFont);
     painter.setPen(muted());
     const double middle = std::min(cells.center().x() - titleWidth / 2, plot->width() - titleWidth - 4);
-    const double titleX = std::max(4.0, named ? cells.left() - titleWidth - 2 * heatmapGap : middle);
-    painter.drawText(QPointF(titleX, cells.top() - 2 * heatmapGap - colLabelExtent - line + metrics.ascent()),
-                     contents().colTitle);
+    const double beside = cells.left() - titleWidth - 2 * heatmapGap; // of the names of heads
+    if (!named || beside >= 2)
+        painter.drawText(QPointF(named ? beside : std::max(4.0, middle),
+                                 cells.top() - 2 * heatmapGap - colLabelExtent - line + metrics.ascent()),
+                         contents().colTitle);
     painter.save();
     const double up = metrics.horizontalAdvance(contents().rowTitle);
     painter.translate(cells.left() - 2 * heatmapGap - rowLabelExtent - line,

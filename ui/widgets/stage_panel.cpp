@@ -124,8 +124,8 @@ void StagePanel::refreshText() {
     m_formula->setFont(scaledFont(1.15));
     const QString sizes = stageSizes(scenario, view.stage);
     m_formula->setText(stageFormula(scenario, view.layer, view.stage));
-    QString what =
-        (whoseStage() + QStringLiteral(": ") + sizes + QStringLiteral(". ")).toHtmlEscaped() + stageWords(view.stage);
+    QString what = (whoseStage() + QStringLiteral(": ") + sizes + QStringLiteral(". ")).toHtmlEscaped() +
+                   stageWords(scenario, view.stage);
     if (const CapturedAttention* captured = scenario.model->captured())
         what += QStringLiteral(" ") + tr("%1 holds %2; the other stages are not in it.")
                                           .arg(fromUtf8(captured->file), fromUtf8(captured->stageList()))

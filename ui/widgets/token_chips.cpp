@@ -266,7 +266,7 @@ void TokenChips::refresh() {
     if (keyTokens != m_keyTokens)
         m_keys = chipsOf(m_keyTokens = keyTokens);
     QList<ChipStrip::Chip> queries = m_queries, keys = m_keys;
-    const int row = std::min(view.cell ? view.cell->row : 0, scenario.queries() - 1);
+    const int row = std::min(m_workspace.pinnedQuery(), scenario.queries() - 1);
     const std::vector<float> weights = m_workspace.weightsRow(view.layer, view.heads.front(), row);
     QList<ChipStrip::Chip>& shaded = scenario.key ? keys : queries;
     if (weights.size() == static_cast<std::size_t>(shaded.size())) {
