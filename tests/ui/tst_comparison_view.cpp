@@ -81,6 +81,25 @@ private slots:
         QVERIFY(c->titleA.startsWith(QStringLiteral("wrong")));
     }
 
+    void wordsAndSpecialTokensAreThoseOfTheView() {
+        ScenarioRequest request;
+        request.source.name = "mini";
+        request.text = "The antidisestablishmentarian cat";
+        const Scenario right = makeScenario(std::move(request));
+        const SharedTrace wrongTrace = run(withRule(right, Rule::NoScale)), rightTrace = run(right);
+        View view;
+        view.words = true;
+        view.special = Special::Drop;
+        view.cell = CellRef{2, 1};
+        const auto c = wrongAndRight(*wrongTrace, *rightTrace, view);
+        const QStringList words{QStringLiteral("the"), QStringLiteral("antidisestablishmentarian"),
+                                QStringLiteral("cat")};
+        QCOMPARE(c->rowLabels, words);
+        QCOMPARE(c->colLabels, words);
+        QCOMPARE(c->rowTokens.at(1), 2);
+        QVERIFY(c->pinned == (CellRef{1, 0}));
+    }
+
     void thePrintedSoftmaxIsWrongInEveryCell() { // 25 weights and 10 outputs, as published
         const SharedTrace t = run(workedExample());
         View view;
