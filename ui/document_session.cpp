@@ -260,8 +260,8 @@ void DocumentSession::exportNumbers() {
         [this](const Outcome<QString>& outcome) {
             if (const auto* failure = std::get_if<Failure>(&outcome))
                 emit problem(failure->sentence);
-            else if (const auto* written = std::get_if<QString>(&outcome))
-                emit done(tr("Written: %1").arg(*written));
+            else if (const auto* finished = std::get_if<QString>(&outcome))
+                emit written(*finished);
             tellTask();
             emit savingEnded();
         },

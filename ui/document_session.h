@@ -61,7 +61,7 @@ public:
 signals:
     void stateChanged();
     void problem(const QString& sentence);
-    void done(const QString& sentence);    // something that leaves no trace in the window
+    void written(const QString& path);     // an export, which leaves no trace in the window
     void taskChanged(const QString& task); // "Opening model.gguf"; empty: done
     void taskProgressed(double fraction);
     void savingEnded();

@@ -81,8 +81,7 @@ void MainWindow::connectWorkspace() {
     connect(m_workspace, &Workspace::traceChanged, m_messages, [this] { m_messages->say({}); });
     connect(m_workspace, &Workspace::scenarioChanged, this, &MainWindow::showTitle);
     connect(m_session, &DocumentSession::problem, m_messages, &MessageStrip::say);
-    connect(m_session, &DocumentSession::done, m_status,
-            [this](const QString& sentence) { m_status->showMessage(sentence, 6000); });
+    connect(m_session, &DocumentSession::written, this, &MainWindow::sayWritten);
     connect(m_session, &DocumentSession::taskChanged, m_status, &StatusLine::setTask);
     connect(m_session, &DocumentSession::taskProgressed, m_status, &StatusLine::setTaskProgress);
     connect(m_status, &StatusLine::taskCancelled, m_session, &DocumentSession::stopTask);
@@ -152,9 +151,13 @@ void MainWindow::showExport() {
     if (m_stage->heatmap()->isVisible())
         spec.region = m_stage->heatmap()->view()->zoomedPart();
     ExportDialog dialog(figureSource(*m_workspace), spec, this);
-    connect(&dialog, &ExportDialog::written, m_session,
-            [this](const QString& path) { emit m_session->done(tr("Written: %1").arg(path)); });
+    connect(&dialog, &ExportDialog::written, this, &MainWindow::sayWritten);
     dialog.exec();
+}
+
+void MainWindow::sayWritten(const QString& path) {
+    constexpr int milliseconds = 6000;
+    m_status->showMessage(tr("Written: %1").arg(path), milliseconds);
 }
 
 void MainWindow::showMirror() {

@@ -82,6 +82,7 @@ private:
     void sizeHeads();
     void capHeads();
     void showExport();
+    void sayWritten(const QString& path);
     void showMirror();
     void showWeight(const TensorId& id, int row, int col); // in the table that it belongs to
     QList<QDockWidget*> docks() const;

@@ -1,6 +1,5 @@
 #include "ui/number_export.h"
 
-#include "core/analysis/shown.h"
 #include "core/exchange/atomic_file.h"
 #include "core/exchange/dump.h"
 #include "core/tensor/errors.h"
@@ -9,12 +8,7 @@ namespace headscope {
 
 void writeNumbers(const AttentionTrace& trace, const View& view, const std::string& path, const std::stop_token& stop) {
     if (path.ends_with(".csv")) {
-        const ShownStage shown = shownHeads(trace, view);
-        LabelledMatrix table{*shown.matrix, {}, {}};
-        for (const ShownAxis::Place& row : shown.rows.places)
-            table.rowLabels.push_back(row.label);
-        for (const ShownAxis::Place& col : shown.cols.places)
-            table.colLabels.push_back(col.label);
+        const LabelledMatrix table = labelledMatrix(shownHeads(trace, view));
         return writeFileAtomically(path, [&](std::ostream& out) { writeCsv(out, table); });
     }
     const bool npz = path.ends_with(".npz");

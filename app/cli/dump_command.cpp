@@ -43,13 +43,7 @@ LabelledMatrix theOneMatrix(const AttentionTrace& trace, DumpOptions options, co
         throw InputError(only + ", found " + std::string(stage.id) + " of " + std::to_string(heads.size()) +
                          " heads; choose one with --head");
     // The table of what a picture would show.
-    const ShownStage shown = shownStage(trace, layers[0], heads[0], stage.stage, options.view);
-    LabelledMatrix table{*shown.matrix, {}, {}};
-    for (const ShownAxis::Place& row : shown.rows.places)
-        table.rowLabels.push_back(row.label);
-    for (const ShownAxis::Place& col : shown.cols.places)
-        table.colLabels.push_back(col.label);
-    return table;
+    return labelledMatrix(shownStage(trace, layers[0], heads[0], stage.stage, options.view));
 }
 
 } // namespace

@@ -42,10 +42,6 @@ bool marksBeginnings(const TokenSequence& tokens) {
         tokens.tokens, [](const Token& t) { return t.piece.starts_with("\u0120") || t.piece.starts_with("\u2581"); });
 }
 
-std::string labelOf(const Token& token) {
-    return token.text.empty() ? token.piece : token.text;
-}
-
 // The word as typed where all its pieces have a place in the text, else their texts in a row.
 std::string wordLabel(const TokenSequence& tokens, const std::vector<int>& pieces) {
     const auto at = [&](int i) -> const Token& { return tokens.tokens[static_cast<std::size_t>(i)]; };
@@ -205,6 +201,10 @@ std::string percent(double share) {
 }
 
 } // namespace
+
+std::string labelOf(const Token& token) {
+    return token.text.empty() ? token.piece : token.text;
+}
 
 int ShownAxis::placeOf(int token) const {
     for (int p = 0; p < size(); ++p)

@@ -28,6 +28,8 @@ struct ShownAxis {
 // a text (ids alone) the pieces' own marks say where a word begins. Special tokens stand alone.
 ShownAxis tokenAxis(const TokenSequence& tokens, Special special, bool words);
 
+std::string labelOf(const Token& token); // its text, or its piece where it has none
+
 struct ShownStage {
     SharedMatrix matrix; // (rows, cols); the stage's own object where the view changes nothing
     ShownAxis rows, cols;

@@ -7,16 +7,8 @@
 
 namespace headscope {
 
-namespace {
-
-std::string textOf(const Token& token) {
-    return token.text.empty() ? token.piece : token.text;
-}
-
-} // namespace
-
-std::optional<CellExplanation> explainShownWeight(const AttentionTrace& trace, LayerIndex layer, HeadIndex head,
-                                                  const View& view, int row, int col) {
+std::optional<ShownWeight> explainShownWeight(const AttentionTrace& trace, LayerIndex layer, HeadIndex head,
+                                              const View& view, int row, int col) {
     if (!view.words && view.special != Special::Drop)
         return std::nullopt;
     const ShownStage shown = shownStage(trace, layer, head, Stage::Weights, view);
@@ -43,8 +35,8 @@ std::optional<CellExplanation> explainShownWeight(const AttentionTrace& trace, L
         ++counted;
         for (const int j : key.tokens) {
             Term term;
-            term.label = textOf(queries.tokens[static_cast<std::size_t>(i)]) + " → " +
-                         textOf(keys.tokens[static_cast<std::size_t>(j)]);
+            term.label = labelOf(queries.tokens[static_cast<std::size_t>(i)]) + " → " +
+                         labelOf(keys.tokens[static_cast<std::size_t>(j)]);
             term.index = static_cast<int>(e.terms.size());
             term.left = (*weights)(i, j);
             term.right = drops ? static_cast<float>(1 / left) : 0.0F;
@@ -59,7 +51,7 @@ std::optional<CellExplanation> explainShownWeight(const AttentionTrace& trace, L
         e.steps.push_back({"÷ " + std::to_string(counted) + " queries of the word", e.sum / std::max(1, counted)});
     e.sentence =
         query.label + " (query) attends " + printNumber(static_cast<double>(e.value)) + " to " + key.label + " (key)";
-    return e;
+    return ShownWeight{std::move(e), query.label, key.label, shownRule(shown, Stage::Weights, view)};
 }
 
 } // namespace headscope

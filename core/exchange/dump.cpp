@@ -311,4 +311,13 @@ std::vector<NamedArray> dumpArrays(const AttentionTrace& trace, const DumpOption
     return Dumper(trace, options).arrays();
 }
 
+LabelledMatrix labelledMatrix(const ShownStage& shown) {
+    LabelledMatrix table{*shown.matrix, {}, {}};
+    for (const ShownAxis::Place& row : shown.rows.places)
+        table.rowLabels.push_back(row.label);
+    for (const ShownAxis::Place& col : shown.cols.places)
+        table.colLabels.push_back(col.label);
+    return table;
+}
+
 } // namespace headscope

@@ -1,6 +1,7 @@
 // dump: the numbers of a trace as named arrays, and the three formats they are written in (npz, json, csv).
 #pragma once
 
+#include "core/analysis/shown.h"
 #include "core/attention/head_stages.h"
 #include "core/attention/view.h"
 
@@ -48,6 +49,7 @@ struct LabelledMatrix {
     Matrix values;
     std::vector<std::string> rowLabels, colLabels;
 };
+LabelledMatrix labelledMatrix(const ShownStage& shown); // as a picture shows it
 void writeCsv(std::ostream& out, const LabelledMatrix& matrix);
 
 } // namespace headscope

@@ -80,12 +80,14 @@ TEST(Shown, AWordOpensItsOwnArithmetic) {
             for (int c = 0; c < words.cols.size(); ++c) {
                 const ShownAxis::Place &query = words.rows.places[static_cast<std::size_t>(r)],
                                        &key = words.cols.places[static_cast<std::size_t>(c)];
-                const auto e = explainShownWeight(*mini(), LayerIndex{2}, HeadIndex{3}, view, query.tokens.back(),
-                                                  key.tokens.front());
+                const auto shownWeight = explainShownWeight(*mini(), LayerIndex{2}, HeadIndex{3}, view,
+                                                            query.tokens.back(), key.tokens.front());
                 const std::size_t pairs = query.tokens.size() * key.tokens.size();
-                ASSERT_EQ(e.has_value(), pairs > 1 || special == Special::Drop);
-                if (!e)
+                ASSERT_EQ(shownWeight.has_value(), pairs > 1 || special == Special::Drop);
+                if (!shownWeight)
                     continue;
+                const CellExplanation* e = &shownWeight->arithmetic;
+                EXPECT_EQ(shownWeight->query, query.label);
                 several += pairs > 1;
                 EXPECT_EQ(e->terms.size(), pairs);
                 EXPECT_EQ(e->value, (*words.matrix)(r, c));

@@ -1,7 +1,6 @@
 #include "ui/dialogs/export_dialog.h"
 
 #include "ui/dialogs/save_path.h"
-
 #include "ui/stage_text.h"
 
 #include <QCheckBox>
@@ -17,6 +16,8 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QSpinBox>
+
+#include <algorithm>
 
 namespace headscope {
 

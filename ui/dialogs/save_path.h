@@ -9,8 +9,8 @@ class QWidget;
 
 namespace headscope {
 
-// filters: "Scenarios (*.headscope)", the first is the one to begin with. Empty when the user gives it up.
-// start: a folder, or a name in one.
+// start: a folder, or a name in one. filters: "Scenarios (*.headscope)"; the first is the one to begin with. Empty when
+// the user gives it up.
 QString askSavePath(QWidget* window, const QString& title, const QString& start, const QStringList& filters);
 
 } // namespace headscope

@@ -38,7 +38,7 @@ struct Panel {
 // Row and column names of n tokens or dimensions.
 QStringList dimensionLabels(int count);
 
-// How small labels may become before they are thinned: up to 64 of them as small as is still read.
+// How small labels may become before they are thinned: up to 64 none is left out, whatever its size.
 double leastLabel(const Sheet& sheet, int count);
 
 // What stands around the cells of a panel, worked out for one cell size.

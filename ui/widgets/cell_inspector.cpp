@@ -160,21 +160,16 @@ static std::optional<CellSheet> shownSheet(const AttentionTrace& trace, const Vi
     if (view.stage != Stage::Weights ||
         static_cast<std::size_t>(trace.scenario.queries()) * static_cast<std::size_t>(trace.scenario.keys()) > most)
         return std::nullopt;
-    const auto explanation =
-        explainShownWeight(trace, view.layer, view.heads.front(), view, view.cell->row, view.cell->col);
-    if (!explanation)
+    const auto shown = explainShownWeight(trace, view.layer, view.heads.front(), view, view.cell->row, view.cell->col);
+    if (!shown)
         return std::nullopt;
     CellSheet sheet;
-    sheet.explanation = *explanation;
+    sheet.explanation = shown->arithmetic;
     sheet.sum = printTerms(sheet.explanation, shownTerms);
     sheet.sumName = QObject::tr("sum");
-    const ShownStage shown = shownStage(trace, view.layer, view.heads.front(), view.stage, view);
-    const auto labelIn = [](const ShownAxis& axis, int token) {
-        return fromUtf8(axis.places[static_cast<std::size_t>(axis.placeOf(token))].label);
-    };
-    sheet.query = labelIn(shown.rows, view.cell->row);
-    sheet.key = labelIn(shown.cols, view.cell->col);
-    sheet.notes << fromUtf8(shownRule(shown, view.stage, view)) + u'.';
+    sheet.query = fromUtf8(shown->query);
+    sheet.key = fromUtf8(shown->key);
+    sheet.notes << fromUtf8(shown->rule) + u'.';
     return sheet;
 }
 
