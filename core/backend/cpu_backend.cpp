@@ -230,69 +230,81 @@ private:
             work += static_cast<double>(rows) * p.k.rows * (p.k.cols + p.v.cols + 8);
         }
         float* place = scratch(ScratchSlot::PackedKeys, floats);
-        struct Piece {
-            std::size_t of = 0;
-            int index = 0;
-        };
-        const bool needsValues = std::ranges::any_of(targets, [](const HeadTarget& t) { return bool(t.output); });
-        std::vector<Piece> packing;
-        for (std::size_t i = 0; i < packed.size(); ++i) {
-            PackedKeys& k = packed[i];
+        for (PackedKeys& k : packed) {
             k.keys = place;
             k.values =
                 place + static_cast<std::size_t>(panelsOf(k.k.rows)) * panelWidth * static_cast<std::size_t>(k.k.cols);
             place += PackedKeys::floats(k.k, k.v);
-            for (int piece = 0; piece < k.pieces(needsValues); ++piece)
-                packing.push_back({i, piece});
         }
-        const bool shared = work > worthSharing;
-        parallelFor(
-            static_cast<int>(packing.size()),
-            [&](int i) {
-                const Piece& piece = packing[static_cast<std::size_t>(i)];
-                packed[piece.of].pack(piece.index);
-            },
-            shared && floats > (std::size_t{1} << 16U));
-
-        std::vector<Piece> blocks; // index: the block of rows
-        const auto rowsPerBlock = [](const HeadProblem& p) { return p.k.rows > 8192 ? rowsPerTile / 2 : rowsPerTile; };
-        const auto rowsOfHead = [&](const HeadProblem& p) { return end < 0 ? p.q.rows : end - begin; };
-        const auto blocksOf = [&](const HeadProblem& p) {
-            return isLeftToReference(p) ? 1 : (rowsOfHead(p) + rowsPerBlock(p) - 1) / rowsPerBlock(p);
+        const bool needsValues = std::ranges::any_of(targets, [](const HeadTarget& t) { return bool(t.output); });
+        struct Piece {
+            std::size_t of = 0; // keys, or a head
+            int index = 0;      // panel, or block of rows
         };
+        const auto rowsOf = [&](const HeadProblem& p) { return end < 0 ? p.q.rows : end - begin; };
+        const auto blocksOf = [&](const HeadProblem& p) {
+            const int rowsPerBlock = p.k.rows > 8192 ? rowsPerTile / 2 : rowsPerTile;
+            return isLeftToReference(p) ? 1 : (rowsOf(p) + rowsPerBlock - 1) / rowsPerBlock;
+        };
+        const bool stream = shouldStream(targets);
+        const auto computeBlock = [&](const Piece& piece) {
+            if (stop.stop_requested())
+                throw Cancelled();
+            const std::size_t h = piece.of;
+            const HeadProblem& p = heads[h];
+            if (isLeftToReference(p)) {
+                const auto visitHead = [&](int, int row, MatrixView weights) {
+                    visit(static_cast<int>(h), row, weights);
+                };
+                referenceBackend().attendAll({&p, 1}, {&targets[h], 1},
+                                             visit ? VisitWeights(visitHead) : VisitWeights(), stop);
+                return;
+            }
+            const std::int64_t rows = rowsOf(p), b = piece.index;
+            const int first = static_cast<int>(rows * b / blocksOf(p));
+            const int last = static_cast<int>(rows * (b + 1) / blocksOf(p));
+            HeadTarget to = targets[h].rowRange(first, last);
+            if (visit && !to.weights) {
+                const int m = p.k.rows;
+                to.weights = {scratch(ScratchSlot::Visitor, static_cast<std::size_t>(m) * rowsPerTile), last - first, m,
+                              m};
+            }
+            computeRows(p, packed[packedOf[h]], begin + first, begin + last, to, stream && !visit);
+            if (visit)
+                visit(static_cast<int>(h), begin + first, to.weights);
+        };
+
+        // Whoever packs the keys computes all that looks at them, unless the shares would be too unequal.
+        const bool shared = work > worthSharing;
+        const double perKeys = work / static_cast<double>(packed.size());
+        constexpr double smallPiece = 2e6; // multiply-adds: some 25 microseconds
+        if (perKeys < smallPiece || (perKeys < 20 * smallPiece && std::ssize(packed) >= 4 * threadCount())) {
+            parallelFor(
+                static_cast<int>(packed.size()),
+                [&](int i) {
+                    const std::size_t k = static_cast<std::size_t>(i);
+                    for (int piece = 0; piece < packed[k].pieces(needsValues); ++piece)
+                        packed[k].pack(piece);
+                    for (std::size_t h = 0; h < heads.size(); ++h)
+                        for (int b = 0; packedOf[h] == k && b < blocksOf(heads[h]); ++b)
+                            computeBlock({h, b});
+                },
+                shared);
+            return;
+        }
+        std::vector<Piece> packing, blocks;
+        for (std::size_t i = 0; i < packed.size(); ++i)
+            for (int piece = 0; piece < packed[i].pieces(needsValues); ++piece)
+                packing.push_back({i, piece});
         for (std::size_t h = 0; h < heads.size(); ++h)
             for (int b = 0; b < blocksOf(heads[h]); ++b)
                 blocks.push_back({h, b});
-        const bool stream = shouldStream(targets);
+        const auto at = [](const std::vector<Piece>& pieces, int i) { return pieces[static_cast<std::size_t>(i)]; };
         parallelFor(
-            static_cast<int>(blocks.size()),
-            [&](int i) {
-                if (stop.stop_requested())
-                    throw Cancelled();
-                const std::size_t h = blocks[static_cast<std::size_t>(i)].of;
-                const HeadProblem& p = heads[h];
-                if (isLeftToReference(p)) {
-                    const auto visitHead = [&](int, int row, MatrixView weights) {
-                        visit(static_cast<int>(h), row, weights);
-                    };
-                    referenceBackend().attendAll({&p, 1}, {&targets[h], 1},
-                                                 visit ? VisitWeights(visitHead) : VisitWeights(), stop);
-                    return;
-                }
-                const std::int64_t rows = rowsOfHead(p), b = blocks[static_cast<std::size_t>(i)].index;
-                const int first = static_cast<int>(rows * b / blocksOf(p));
-                const int last = static_cast<int>(rows * (b + 1) / blocksOf(p));
-                HeadTarget to = targets[h].rowRange(first, last);
-                if (visit && !to.weights) {
-                    const int m = p.k.rows;
-                    to.weights = {scratch(ScratchSlot::Visitor, static_cast<std::size_t>(m) * rowsPerTile),
-                                  last - first, m, m};
-                }
-                computeRows(p, packed[packedOf[h]], begin + first, begin + last, to, stream && !visit);
-                if (visit)
-                    visit(static_cast<int>(h), begin + first, to.weights);
-            },
-            shared);
+            static_cast<int>(packing.size()),
+            [&](int i) { packed[at(packing, i).of].pack(at(packing, i).index); }, shared);
+        parallelFor(
+            static_cast<int>(blocks.size()), [&](int i) { computeBlock(at(blocks, i)); }, shared);
     }
 
     mutable PackedWeights m_packed;

@@ -19,50 +19,104 @@ constexpr int tileColumns = 2 * lanes;
 constexpr int kBlock = 64; // short chains of additions: rounding grows with them, and the next block costs a few loads
 constexpr float minusInfinity = -__builtin_inff();
 
+template<class A, class B> constexpr bool same = false;
+template<class A> constexpr bool same<A, A> = true;
+
+// Rows of memory, `stride` floats apart. Four share a pointer: with one for each of twelve the compiler runs out of
+// registers, and what it puts aside costs a turn of the multipliers every time.
+template<int Rows, class Float> struct RowPointers {
+    Float* four[(Rows + 3) / 4];
+    std::ptrdiff_t stride;
+
+    __attribute__((always_inline)) RowPointers(Float* first, std::ptrdiff_t apart) : stride(apart) {
+        UNROLL
+        for (int g = 0; g < (Rows + 3) / 4; ++g) {
+            four[g] = first + g * 4 * stride;
+            asm("" : "+r"(four[g])); // not to be put together again
+        }
+    }
+    __attribute__((always_inline)) Float* operator[](int r) const { return four[r / 4] + r % 4 * stride; }
+    __attribute__((always_inline)) void nextColumn() {
+        UNROLL
+        for (Float*& p : four)
+            ++p;
+    }
+};
+
 // sums += A (Rows, k) times k rows of a panel.
 template<int Rows>
 INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, int k, Vec (&sums)[Rows][2]) {
+    RowPointers<Rows, const float> row(a, stride);
     for (int i = 0; i < k; ++i) {
         const Vec left = load(b), right = load(b + lanes);
         b += panelWidth;
         UNROLL
         for (int r = 0; r < Rows; ++r) {
-            const Vec x = all(a[r * stride + i]);
+            const Vec x = all(row[r][0]);
             sums[r][0] += x * left;
             sums[r][1] += x * right;
         }
+        row.nextColumn();
+    }
+}
+
+// Rows in register tiles of nearly equal height.
+struct Tiles {
+    int count, height, taller; // the first `taller` have one row more
+};
+INLINE Tiles tilesOf(int rows) {
+    const int count = (rows + mostRows - 1) / mostRows;
+    return {count, rows / count, rows % count};
+}
+
+struct Nothing {};
+
+// The same, and meanwhile(first row, rows) for every few rows of the tile, evenly spread over the multiplications.
+// Stores that wait for their memory hold the lines through which a panel comes into the first cache: a few at a time
+// cost nothing, all at once stop the multiplying.
+template<int Rows, class Meanwhile>
+INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, int k, Vec (&sums)[Rows][2],
+                        const Meanwhile& meanwhile) {
+    constexpr int few = 2, parts = (Rows + few - 1) / few;
+    for (int part = 0, i = 0; part < parts; ++part) {
+        const int end = k * (part + 1) / parts;
+        multiplyAdd<Rows>(a + i, stride, b + i * panelWidth, end - i, sums);
+        i = end;
+        meanwhile(part * few, least(few, Rows - part * few));
     }
 }
 
 // Rows of A (Rows, k) times `cols` columns of a panel: those of A stay in the first cache from one to the next.
-template<int Rows, class Put>
-INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k, const Put& put) {
+template<int Rows, class Put, class Meanwhile>
+INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k, const Put& put,
+                 const Meanwhile& meanwhile) {
     for (int c = 0; c < cols; c += tileColumns) {
         Vec sums[Rows][2] = {};
-        multiplyAdd<Rows>(a + row * stride, stride, b + c, k, sums);
-        UNROLL
-        for (int r = 0; r < Rows; ++r)
-            put(row + r, c, sums[r][0], sums[r][1]);
+        if constexpr (same<Meanwhile, Nothing>)
+            multiplyAdd<Rows>(a, stride, b + c, k, sums);
+        else
+            multiplyAdd<Rows>(a, stride, b + c, k, sums, [&](int r, int count) { meanwhile(row + r, count, c); });
+        put(row, c, sums);
     }
 }
 
-// A (rows, k) times k rows of a panel, `cols` columns of it: put(row, column, left, right) for every row and every
-// tileColumns columns, in tiles of equal height.
-template<class Put>
-INLINE void product(int rows, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k, const Put& put) {
-    const int tiles = (rows + mostRows - 1) / mostRows;
+// A (rows, k) times k rows of a panel, `cols` columns of it, in register tiles: put(row, column, Vec (&sums)[Rows][2])
+// takes what came out of each. meanwhile(first row, rows, column) is called for the rows of a tile while it is computed.
+template<class Put, class Meanwhile = Nothing>
+INLINE void product(const Tiles& tiles, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k,
+                    const Put& put, const Meanwhile& meanwhile = {}) {
     // With many tiles the panel's next rows are fetched meanwhile: so much later, nobody but us knows they come.
     constexpr int line = 16;
     const float* ahead = b + k * panelWidth;
-    const int share = tiles < 8 ? 0 : (k * panelWidth / line + tiles - 1) / tiles * line;
-    for (int i = 0, row = 0; i < tiles; ++i, ahead += share) {
+    const int share = tiles.count < 8 ? 0 : (k * panelWidth / line + tiles.count - 1) / tiles.count * line;
+    for (int i = 0, row = 0; i < tiles.count; ++i, ahead += share) {
         for (int l = 0; l < share; l += line)
             __builtin_prefetch(ahead + l);
-        const int height = (rows - row + (tiles - i) - 1) / (tiles - i);
+        const int height = tiles.height + (i < tiles.taller ? 1 : 0);
         switch (height) {
 #define HEADSCOPE_TILE(Rows)                                                                                           \
     case Rows:                                                                                                         \
-        tile<Rows>(row, a, stride, b, cols, k, put);                                                                   \
+        tile<Rows>(row, a, stride, b, cols, k, put, meanwhile);                                                        \
         break;
             HEADSCOPE_TILE(1)
             HEADSCOPE_TILE(2)
@@ -81,6 +135,32 @@ INLINE void product(int rows, const float* a, std::ptrdiff_t stride, const float
 #undef HEADSCOPE_TILE
         }
         row += height;
+        a += height * stride;
+    }
+}
+
+// What is done with a register tile: rows of memory are `stride` apart.
+template<int Rows> INLINE void addRows(const float* from, std::ptrdiff_t stride, Vec (&sums)[Rows][2]) {
+    const RowPointers<Rows, const float> row(from, stride);
+    UNROLL
+    for (int r = 0; r < Rows; ++r) {
+        sums[r][0] = load(row[r]) + sums[r][0];
+        sums[r][1] = load(row[r] + lanes) + sums[r][1];
+    }
+}
+template<int Rows> INLINE void scaleRows(Vec factor, Vec (&sums)[Rows][2]) {
+    UNROLL
+    for (int r = 0; r < Rows; ++r) {
+        sums[r][0] *= factor;
+        sums[r][1] *= factor;
+    }
+}
+template<int Rows> INLINE void storeRows(float* to, std::ptrdiff_t stride, const Vec (&sums)[Rows][2]) {
+    const RowPointers<Rows, float> row(to, stride);
+    UNROLL
+    for (int r = 0; r < Rows; ++r) {
+        store(row[r], sums[r][0]);
+        store(row[r] + lanes, sums[r][1]);
     }
 }
 
@@ -143,16 +223,20 @@ static void linearPanel(const float* x, std::ptrdiff_t xStride, int rows, int k,
                         float* out, std::ptrdiff_t outStride, int cols) {
     // Summed here and written once: rows of `out` are often a power of two apart and meet in the same lines of the
     // cache.
-    float sums[rowsPerLinear * panelWidth];
-    float b[panelWidth] = {};
+    alignas(64) float sums[rowsPerLinear * panelWidth];
+    alignas(64) float b[panelWidth] = {};
     for (int c = 0; bias && c < cols; ++c)
         b[c] = bias[c];
+    const Tiles tiles = tilesOf(rows);
     forEachKBlock(k, [&](int begin, int end) {
-        product(rows, x + begin, xStride, panel + begin * panelWidth, panelWidth, end - begin,
-                [&](int r, int c, Vec left, Vec right) {
-                    float* place = sums + r * panelWidth + c;
-                    store(place, left + (begin == 0 ? load(b + c) : load(place)));
-                    store(place + lanes, right + (begin == 0 ? load(b + c + lanes) : load(place + lanes)));
+        product(tiles, x + begin, xStride, panel + begin * panelWidth, panelWidth, end - begin,
+                [&]<int Rows>(int row, int c, Vec(&tile)[Rows][2]) {
+                    float* place = sums + row * panelWidth + c;
+                    if (begin > 0)
+                        addRows(place, panelWidth, tile);
+                    else
+                        addRows(b + c, 0, tile);
+                    storeRows(place, panelWidth, tile);
                 });
     });
     for (int r = 0; r < rows; ++r) {
@@ -214,32 +298,50 @@ static void linearColumn(const float* x, std::ptrdiff_t xStride, int rows, int k
         columnTile(x + row * xStride, xStride, least(2 * lanes, rows - row), k, column, bias, out + row);
 }
 
+// to[begin, end) = value. With `stream`, here and below, past the cache: places are multiples of lanes.
+INLINE void fillPart(float* to, int begin, int end, Vec value, bool stream) {
+    int j = begin;
+    if (stream)
+        for (; j + lanes <= end; j += lanes)
+            storePastCache(to + j, value);
+    for (; j + lanes <= end; j += lanes)
+        store(to + j, value);
+    if (j < end)
+        storeSome(to + j, value, end - j);
+}
+// to[begin, end) = from * factor.
+INLINE void writePart(float* to, const float* from, int begin, int end, Vec factor, bool stream) {
+    int j = begin;
+    if (stream)
+        for (; j + lanes <= end; j += lanes)
+            storePastCache(to + j, load(from + j) * factor);
+    for (; j + lanes <= end; j += lanes)
+        store(to + j, load(from + j) * factor);
+    if (j < end)
+        storeSome(to + j, load(from + j) * factor, end - j);
+}
+// Two vectors of each of some rows: change(r, vector) of what is in `from`.
+template<class Change>
+INLINE void writePairs(float* to, std::ptrdiff_t toStride, const float* from, std::ptrdiff_t fromStride, int rows,
+                       bool stream, const Change& change) {
+    for (int r = 0; r < rows; ++r, to += toStride, from += fromStride) {
+        const Vec left = change(r, load(from)), right = change(r, load(from + lanes));
+        if (stream) {
+            storePastCache(to, left);
+            storePastCache(to + lanes, right);
+        } else {
+            store(to, left);
+            store(to + lanes, right);
+        }
+    }
+}
 // A row of a result: `count` values of `from` inside [begin, end), `outside` elsewhere. begin and end are multiples of
 // lanes, but the last vector may reach over count.
 INLINE void writeRow(float* to, int count, const float* from, int begin, int end, Vec factor, float outside,
                      bool stream) {
-    const Vec closed = all(outside);
-    int j = 0;
-    if (stream) { // count is a multiple of lanes
-        for (; j < begin; j += lanes)
-            storePastCache(to + j, closed);
-        for (; j < end; j += lanes)
-            storePastCache(to + j, load(from + j) * factor);
-        for (; j < count; j += lanes)
-            storePastCache(to + j, closed);
-        return;
-    }
-    for (; j < begin; j += lanes)
-        store(to + j, closed);
-    for (; j + lanes <= least(end, count); j += lanes)
-        store(to + j, load(from + j) * factor);
-    if (j < end && j < count) {
-        storeSome(to + j, load(from + j) * factor, count - j);
-        return;
-    }
-    for (; j + lanes <= count; j += lanes)
-        store(to + j, closed);
-    storeSome(to + j, closed, count - j);
+    fillPart(to, 0, least(begin, count), all(outside), stream);
+    writePart(to, from, begin, least(end, count), factor, stream);
+    fillPart(to, end, count, all(outside), stream);
 }
 
 INLINE void addToRow(float* row, const float* values, int begin, int end) {
@@ -248,29 +350,6 @@ INLINE void addToRow(float* row, const float* values, int begin, int end) {
         store(row + j, load(row + j) + load(values + j));
     for (; j < end; ++j)
         row[j] += values[j];
-}
-
-// row *= scale, and a copy of `count` values from `low` on where one is wanted.
-INLINE void scaleRow(float* row, int low, int high, Vec scale, float* copy, int count, bool stream) {
-    int j = low;
-    if (copy && stream)
-        for (; j + lanes <= count; j += lanes) {
-            const Vec s = load(row + j) * scale;
-            store(row + j, s);
-            storePastCache(copy + j, s);
-        }
-    else if (copy)
-        for (; j + lanes <= count; j += lanes) {
-            const Vec s = load(row + j) * scale;
-            store(row + j, s);
-            store(copy + j, s);
-        }
-    const int rest = j;
-    for (; j < high; j += lanes)
-        store(row + j, load(row + j) * scale);
-    if (copy)
-        for (j = rest; j < count; ++j)
-            copy[j] = row[j];
 }
 
 struct Range {
@@ -288,18 +367,57 @@ INLINE bool isClosed(const AttendRows& p, int r, int j) {
            (p.additive && p.additive[r * p.additiveStride + j] == minusInfinity);
 }
 
-// What happens to the scores of row r before the softmax: edits, scale, position, mask, softcap. row holds [low, high),
-// a range of whole panels; afterwards closed cells are -inf.
-INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high) {
+// Whether Q K^T times the scale is what the mask is added to: then it is scaled, and written, where it is computed.
+INLINE bool isScaledAtOnce(const AttendRows& p) {
+    return !p.scores && p.editCount == 0 && p.alibiSlope == 0.0F && !p.relativeBias;
+}
+
+// Q K^T of the block into its tile, for the keys of [low, high). Where it is scaled at once, p.scaled gets it too, each
+// panel while the next is multiplied.
+INLINE void scoreRows(const AttendRows& p, const Tiles& tiles, int low, int high) {
+    const bool atOnce = isScaledAtOnce(p);
+    float *const values = p.tile, *const scaled = p.scaled; // in registers: for all the compiler knows, a store may be
+    const std::ptrdiff_t stride = p.tileStride, scaledStride = p.scaledStride; // to p
+    forEachKBlock(p.dK, [&](int begin, int end) {
+        const bool isLast = end == p.dK, writes = isLast && atOnce && p.scaled;
+        for (int j = low; j < high; j += panelWidth) {
+            const float* panel = p.keys + (static_cast<std::ptrdiff_t>(j) * p.dK + begin * panelWidth);
+            const int cols = least(panelWidth, p.m - j); // prepareRow closes what is left out
+            const auto put = [&]<int Rows>(int row, int c, Vec(&tile)[Rows][2]) {
+                float* to = values + (row * stride + j + c);
+                if (begin > 0)
+                    addRows(to, stride, tile);
+                if (isLast && atOnce)
+                    scaleRows(all(p.scale), tile);
+                storeRows(to, stride, tile);
+            };
+            const auto writeLastPanel = [=, &p](int row, int rows, int c) {
+                writePairs(scaled + (row * scaledStride + j - panelWidth + c), scaledStride,
+                           values + (row * stride + j - panelWidth + c), stride, rows, p.stream,
+                           [](int, Vec v) { return v; });
+            };
+            if (writes && j > low)
+                product(tiles, p.q + begin, p.qStride, panel, cols, end - begin, put, writeLastPanel);
+            else
+                product(tiles, p.q + begin, p.qStride, panel, cols, end - begin, put);
+        }
+    });
+    if (!atOnce || !p.scaled)
+        return;
+    for (int r = 0; r < p.rows; ++r) // low is 0
+        writePart(p.scaled + r * p.scaledStride, p.tile + r * p.tileStride, most(0, high - panelWidth), p.m, all(1.0F), p.stream);
+}
+
+// Edits, scale, positions: what makes the scaled scores of row r of its products, in columns [low, high) of `row`.
+INLINE void scaleRow(const AttendRows& p, int r, float* row, int low, int high) {
     const int i = p.firstRow + r;
     for (int e = 0; e < p.editCount; ++e)
         if (p.edits[e].row == i && p.edits[e].col >= low && p.edits[e].col < high)
             row[p.edits[e].col] = p.edits[e].value;
     if (p.scores)
-        scaleRow(row, low, high, all(1.0F), p.scores + r * p.scoresStride, p.m, false);
-    const bool isPlain = p.alibiSlope == 0.0F && !p.relativeBias;
-    scaleRow(row, low, high, all(p.scale), isPlain && p.scaled ? p.scaled + r * p.scaledStride : nullptr, p.m,
-             p.stream);
+        writePart(p.scores + r * p.scoresStride, row, 0, p.m, all(1.0F), false);
+    for (int j = low; j < high; j += lanes)
+        store(row + j, load(row + j) * p.scale);
     if (p.alibiSlope != 0.0F) {
         Vec place;
         for (int l = 0; l < lanes; ++l)
@@ -309,9 +427,16 @@ INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high
     }
     if (p.relativeBias)
         addToRow(row, p.relativeBias + (p.n - 1 - i), low, least(high, p.m));
-    if (p.scaled && !isPlain)
-        scaleRow(row, low, high, all(1.0F), p.scaled + r * p.scaledStride, p.m, p.stream);
+}
 
+// What happens to the scores of row r before the softmax. row holds [low, high), a range of whole panels; afterwards
+// closed cells are -inf.
+INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high) {
+    if (!isScaledAtOnce(p)) {
+        scaleRow(p, r, row, low, high);
+        if (p.scaled)
+            writePart(p.scaled + r * p.scaledStride, row, 0, p.m, all(1.0F), p.stream);
+    }
     const Range open = openRange(p, r, low, high);
     if (p.maskAfterSoftmax) {
         for (int j = open.end; j < high; ++j) // no keys
@@ -343,35 +468,62 @@ INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high
         writeRow(p.masked + r * p.maskedStride, p.m, row, low, high, all(1.0F), minusInfinity, false);
 }
 
-// exp(row - max), unnormalised, in place; returns what it has to be multiplied by. Zero outside the open cells.
-INLINE float softmaxRow(const AttendRows& p, int r, float* row, int low, int high) {
-    const auto [begin, end] = openRange(p, r, low, high);
-    // Sums run over places counted from 0, in steps of two vectors: what else the block computes does not matter.
-    const int from = begin / tileColumns * tileColumns,
-              to = least(high, (end + tileColumns - 1) / tileColumns * tileColumns);
-    for (int j = low; j < from; j += lanes)
+// Of [from, to), whole pairs of vectors. Four chains: each waits for its last step while the others have theirs.
+INLINE float largestOfRow(const float* row, int from, int to) {
+    Vec top[4] = {all(minusInfinity), all(minusInfinity), all(minusInfinity), all(minusInfinity)};
+    int j = from;
+    for (; j + 4 * lanes <= to; j += 4 * lanes) {
+        UNROLL
+        for (int i = 0; i < 4; ++i)
+            top[i] = larger(top[i], load(row + j + i * lanes));
+    }
+    for (; j < to; j += 2 * lanes) {
+        top[0] = larger(top[0], load(row + j));
+        top[1] = larger(top[1], load(row + j + lanes));
+    }
+    return largestOf(larger(larger(top[0], top[1]), larger(top[2], top[3])));
+}
+
+// The softmax of a row, in steps: a step of all rows at once keeps none waiting for another.
+struct RowSoftmax {
+    Range open;    // the keys that take part
+    int from, to;  // whole steps of two vectors around them, counted from 0: what else the block computes does not matter
+    float largest; // score
+    bool isCareful;
+    Vec sum; // of the exponentials
+};
+
+// Zeros outside the open cells and the largest of these.
+INLINE void beginSoftmax(const AttendRows& p, int r, float* row, int low, int high, RowSoftmax& s) {
+    s.open = openRange(p, r, low, high);
+    const auto [begin, end] = s.open;
+    s.from = begin / tileColumns * tileColumns;
+    s.to = begin == end ? s.from : least(high, (end + tileColumns - 1) / tileColumns * tileColumns);
+    for (int j = low; j < s.from; j += lanes)
         store(row + j, Vec{});
-    for (int j = begin == end ? from : to; j < high; j += lanes)
+    for (int j = s.to; j < high; j += lanes)
         store(row + j, Vec{});
-    if (begin == end)
-        return 0.0F;
-    Vec top = all(minusInfinity);
-    for (int j = from; j < to; j += lanes)
-        top = larger(top, load(row + j));
-    const float largest = largestOf(top);
-    if (!(magnitude(all(largest))[0] < __builtin_inff()) || !(p.temperature > 0 && p.temperature < __builtin_inf())) {
-        for (int j = from; j < begin; ++j)
+    s.largest = largestOfRow(row, s.from, s.to);
+    s.isCareful = begin < end && (!(magnitude(all(s.largest))[0] < __builtin_inff()) ||
+                                  !(p.temperature > 0 && p.temperature < __builtin_inf()));
+}
+
+// exp(row - largest), unnormalised, in place.
+INLINE void exponentials(const AttendRows& p, int r, float* row, RowSoftmax& s) {
+    if (s.isCareful) {
+        for (int j = s.from; j < s.open.begin; ++j)
             row[j] = 0.0F;
-        for (int j = end; j < to; ++j)
+        for (int j = s.open.end; j < s.to; ++j)
             row[j] = 0.0F;
         const bool addsClose = p.additive && !p.maskAfterSoftmax;
-        p.carefulSoftmax(row, begin, end, addsClose ? p.additive + r * p.additiveStride : nullptr, p.temperature);
-        return 1.0F;
+        p.carefulSoftmax(row, s.open.begin, s.open.end, addsClose ? p.additive + r * p.additiveStride : nullptr,
+                         p.temperature);
+        return;
     }
     const double perUnit = static_cast<double>(log2e) / p.temperature;
-    const Vec factor = all(perUnit < 1e38 ? static_cast<float>(perUnit) : 1e38F), shift = all(largest);
+    const Vec factor = all(perUnit < 1e38 ? static_cast<float>(perUnit) : 1e38F), shift = all(s.largest);
     Vec sum{}, sum2{};
-    const auto exponentials = [&]<int Count>(int j, Vec(&t)[Count]) {
+    const auto some = [&]<int Count>(int j, Vec(&t)[Count]) {
         UNROLL
         for (int i = 0; i < Count; ++i)
             t[i] = (load(row + j + i * lanes) - shift) * factor;
@@ -384,12 +536,70 @@ INLINE float softmaxRow(const AttendRows& p, int r, float* row, int low, int hig
             sum2 += t[i + 1];
         }
     };
-    int j = from;
-    for (Vec t[4]; j + 2 * tileColumns <= to; j += 2 * tileColumns)
-        exponentials(j, t);
-    for (Vec t[2]; j < to; j += tileColumns)
-        exponentials(j, t);
-    return 1.0F / sumOf(sum + sum2);
+    int j = s.from;
+    for (Vec t[4]; j + 2 * tileColumns <= s.to; j += 2 * tileColumns)
+        some(j, t);
+    for (Vec t[2]; j < s.to; j += tileColumns)
+        some(j, t);
+    s.sum = sum + sum2;
+}
+
+// What the exponentials have to be multiplied by.
+INLINE float inverseSum(const RowSoftmax& s) {
+    if (s.open.begin == s.open.end)
+        return 0.0F;
+    return s.isCareful ? 1.0F : 1.0F / sumOf(s.sum);
+}
+
+// A V of the block: the tile holds exp of the scores in [low, high), `inverse` what makes weights of a row of them. The
+// weights are written while they are multiplied, in each pass over the values an equal part.
+INLINE void weighValues(const AttendRows& p, const Tiles& tiles, int low, int high, const float* inverse) {
+    const int passes = (p.dV + tileColumns - 1) / tileColumns;
+    for (int pass = 0; pass < passes; ++pass) {
+        const int c = pass * tileColumns;
+        alignas(64) float sums[rowsPerTile * tileColumns];
+        for (int i = 0; i < rowsPerTile * tileColumns; i += lanes)
+            store(sums + i, Vec{});
+        const float* panel =
+            p.values + (static_cast<std::ptrdiff_t>(c / panelWidth) * p.m * panelWidth + c % panelWidth);
+        // Blocks of keys counted from 0: what else the block computes does not matter for the sum.
+        for (int j = low / kBlock * kBlock; j < high; j += kBlock) {
+            const int begin = most(j, low), end = least(j + kBlock, high);
+            const float* b = panel + static_cast<std::ptrdiff_t>(begin) * panelWidth;
+            const auto put = [&]<int Rows>(int row, int, Vec(&tile)[Rows][2]) {
+                addRows(sums + row * tileColumns, tileColumns, tile);
+                storeRows(sums + row * tileColumns, tileColumns, tile);
+            };
+            const int pairs = (end - begin + 2 * lanes - 1) / (2 * lanes), step = (pairs + passes - 1) / passes * 2 * lanes;
+            const int from = least(begin + pass * step, end), to = least(from + step, end);
+            const auto writeWeights = [=, &p](int row, int rows, int) {
+                for (int k = from; k < to; k += 2 * lanes)
+                    writePairs(p.weights + (row * p.weightsStride + k), p.weightsStride,
+                               p.tile + (row * p.tileStride + k), p.tileStride, rows, p.stream,
+                               [=](int r, Vec v) { return v * all(inverse[row + r]); });
+            };
+            if (p.weights && (to - from) % (2 * lanes) == 0) {
+                product(tiles, p.tile + begin, p.tileStride, b, tileColumns, end - begin, put, writeWeights);
+                continue;
+            }
+            product(tiles, p.tile + begin, p.tileStride, b, tileColumns, end - begin, put);
+            for (int r = 0; p.weights && r < p.rows; ++r)
+                writePart(p.weights + r * p.weightsStride, p.tile + r * p.tileStride, from, to, all(inverse[r]),
+                          p.stream);
+        }
+        for (int r = 0; r < p.rows; ++r) {
+            const float* from = sums + r * tileColumns;
+            float* to = p.output + r * p.outputStride + c;
+            const Vec factor = all(inverse[r]), left = load(from) * factor, right = load(from + lanes) * factor;
+            if (c + tileColumns <= p.dV) {
+                store(to, left);
+                store(to + lanes, right);
+            } else {
+                storeSome(to, left, least(p.dV - c, lanes));
+                storeSome(to + lanes, right, p.dV - c - lanes);
+            }
+        }
+    }
 }
 
 static void attendRows(const AttendRows& p) {
@@ -409,63 +619,34 @@ static void attendRows(const AttendRows& p) {
     low = low / panelWidth * panelWidth;
     high = (high + panelWidth - 1) / panelWidth * panelWidth;
 
-    for (int j = low; j < high; j += panelWidth)
-        forEachKBlock(p.dK, [&](int begin, int end) {
-            const float* panel = p.keys + (static_cast<std::ptrdiff_t>(j) * p.dK + begin * panelWidth);
-            const int cols = least(panelWidth, p.m - j); // prepareRow closes what is left out
-            product(p.rows, p.q + begin, p.qStride, panel, cols, end - begin, [&](int r, int c, Vec left, Vec right) {
-                float* place = p.tile + r * p.tileStride + j + c;
-                if (begin > 0) {
-                    left += load(place);
-                    right += load(place + lanes);
-                }
-                store(place, left);
-                store(place + lanes, right);
-            });
-        });
+    const Tiles tiles = tilesOf(p.rows);
+    scoreRows(p, tiles, low, high);
 
+    const bool needsSoftmax = p.weights || p.output;
+    RowSoftmax softmax[rowsPerTile];
     float inverse[rowsPerTile];
-    const bool softmax = p.weights || p.output;
+    const auto row = [&](int r) { return p.tile + r * p.tileStride; };
     for (int r = 0; r < p.rows; ++r) {
-        float* row = p.tile + r * p.tileStride;
-        prepareRow(p, r, row, low, high);
-        if (softmax)
-            inverse[r] = softmaxRow(p, r, row, low, high);
-        for (int j = 0; softmax && p.maskAfterSoftmax && j < p.m; ++j)
-            row[j] = isClosed(p, r, j) ? 0.0F : row[j];
-        if (p.weights)
-            writeRow(p.weights + r * p.weightsStride, p.m, row, low, high, all(inverse[r]), 0.0F, p.stream);
+        prepareRow(p, r, row(r), low, high);
+        if (needsSoftmax)
+            beginSoftmax(p, r, row(r), low, high, softmax[r]);
+    }
+    for (int r = 0; needsSoftmax && r < p.rows; ++r)
+        exponentials(p, r, row(r), softmax[r]);
+    for (int r = 0; needsSoftmax && r < p.rows; ++r) {
+        inverse[r] = inverseSum(softmax[r]);
+        for (int j = 0; p.maskAfterSoftmax && j < p.m; ++j)
+            row(r)[j] = isClosed(p, r, j) ? 0.0F : row(r)[j];
+        if (p.weights) {
+            float* weights = p.weights + r * p.weightsStride;
+            fillPart(weights, 0, least(low, p.m), Vec{}, p.stream);
+            fillPart(weights, high, p.m, Vec{}, p.stream);
+            if (!p.output)
+                writePart(weights, row(r), low, least(high, p.m), all(inverse[r]), p.stream);
+        }
     }
     if (p.output)
-        for (int c = 0; c < p.dV; c += tileColumns) {
-            float sums[rowsPerTile * tileColumns];
-            for (int i = 0; i < rowsPerTile * tileColumns; i += lanes)
-                store(sums + i, Vec{});
-            const float* panel =
-                p.values + (static_cast<std::ptrdiff_t>(c / panelWidth) * p.m * panelWidth + c % panelWidth);
-            // Blocks of keys counted from 0, for the same reason as above.
-            for (int j = low / kBlock * kBlock; j < least(high, p.m); j += kBlock) {
-                const int begin = most(j, low), end = least(j + kBlock, least(high, p.m));
-                product(p.rows, p.tile + begin, p.tileStride, panel + static_cast<std::ptrdiff_t>(begin) * panelWidth,
-                        tileColumns, end - begin, [&](int r, int, Vec left, Vec right) {
-                            float* place = sums + r * tileColumns;
-                            store(place, load(place) + left);
-                            store(place + lanes, load(place + lanes) + right);
-                        });
-            }
-            for (int r = 0; r < p.rows; ++r) {
-                const float* from = sums + r * tileColumns;
-                float* to = p.output + r * p.outputStride + c;
-                const Vec factor = all(inverse[r]), left = load(from) * factor, right = load(from + lanes) * factor;
-                if (c + tileColumns <= p.dV) {
-                    store(to, left);
-                    store(to + lanes, right);
-                } else {
-                    storeSome(to, left, least(p.dV - c, lanes));
-                    storeSome(to + lanes, right, p.dV - c - lanes);
-                }
-            }
-        }
+        weighValues(p, tiles, low, least(high, p.m), inverse);
     if (p.stream)
         endOfStream();
 }

@@ -78,17 +78,40 @@ INLINE void endOfStream() {
     _mm_sfence();
 #endif
 }
-// The first `count` lanes only.
+// The first `count` lanes only; count may be 0 or less, or more than there are.
+#if defined(__AVX512F__)
+INLINE __mmask16 firstLanes(int count) {
+    return static_cast<__mmask16>(count >= lanes ? 0xffff : (1U << static_cast<unsigned>(most(count, 0))) - 1);
+}
+INLINE Vec loadSome(const float* p, int count) {
+    return reinterpret_cast<Vec>(_mm512_maskz_loadu_ps(firstLanes(count), p));
+}
+INLINE void storeSome(float* p, Vec v, int count) {
+    _mm512_mask_storeu_ps(p, firstLanes(count), reinterpret_cast<__m512>(v));
+}
+#elif defined(__AVX__)
+INLINE __m256i firstLanes(int count) {
+    const VecInt place = {0, 1, 2, 3, 4, 5, 6, 7};
+    return reinterpret_cast<__m256i>(place < count);
+}
+INLINE Vec loadSome(const float* p, int count) {
+    return reinterpret_cast<Vec>(_mm256_maskload_ps(p, firstLanes(count)));
+}
+INLINE void storeSome(float* p, Vec v, int count) {
+    _mm256_maskstore_ps(p, firstLanes(count), reinterpret_cast<__m256>(v));
+}
+#else
 INLINE Vec loadSome(const float* p, int count) {
     Vec v{};
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < least(count, lanes); ++i)
         v[i] = p[i];
     return v;
 }
 INLINE void storeSome(float* p, Vec v, int count) {
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < least(count, lanes); ++i)
         p[i] = v[i];
 }
+#endif
 // Over all lanes, by halves: lane l with lane l + half.
 #if defined(__clang__) // which has no shuffle by a vector of places
 INLINE Vec rotated(Vec v, int by) {
@@ -122,17 +145,19 @@ INLINE float sumOf(Vec v) {
         return v[0];
 }
 
-// 2^t to about 1 ulp; less than 2^-126 is rounded towards 0. t is at most 126. A polynomial on the fraction (own
-// least-squares fit at Chebyshev points, off by 2e-9), times the power of two of the rest. Several vectors at once,
-// step by step: each waits for its last step while the others have theirs.
+// 2^t to about 1 ulp, and 0 where that is less than the smallest normal number (what is below costs an Intel processor a
+// hundred cycles each). t is at most 126. A polynomial on the fraction (own least-squares fit at Chebyshev points, off
+// by 2e-9), times the power of two of the rest. Several vectors at once, step by step: each waits for its last step
+// while the others have theirs.
 template<int Count>
 INLINE void powersOfTwo(Vec (&t)[Count]) {
     Vec p[Count];
 #if defined(__AVX512F__)
     __m512 whole[Count];
+    __mmask16 isNormal[Count]; // not so: NaN, as -inf times 0 is
     UNROLL
     for (int i = 0; i < Count; ++i) {
-        t[i] = larger(t[i], all(-160.0F));
+        isNormal[i] = _mm512_cmp_ps_mask(reinterpret_cast<__m512>(t[i]), _mm512_set1_ps(-126.0F), _CMP_GE_OQ);
         whole[i] = _mm512_roundscale_ps(reinterpret_cast<__m512>(t[i]), 0);
         t[i] -= reinterpret_cast<Vec>(whole[i]); // -0.5 .. 0.5
     }
@@ -159,7 +184,7 @@ INLINE void powersOfTwo(Vec (&t)[Count]) {
     UNROLL
     for (int i = 0; i < Count; ++i) {
 #if defined(__AVX512F__)
-        t[i] = reinterpret_cast<Vec>(_mm512_scalef_ps(reinterpret_cast<__m512>(p[i]), whole[i]));
+        t[i] = reinterpret_cast<Vec>(_mm512_maskz_scalef_ps(isNormal[i], reinterpret_cast<__m512>(p[i]), whole[i]));
 #else
         t[i] = fromBits(bits(p[i]) + (bits(whole[i]) << 23)); // added to the exponent
 #endif
