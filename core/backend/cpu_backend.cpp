@@ -16,8 +16,11 @@ namespace {
 // Work below this many multiply-adds stays on one thread (some 50 microseconds).
 constexpr double worthSharing = 2e6;
 
+int blocksOf(int count, int perBlock) {
+    return (count + perBlock - 1) / perBlock;
+}
 int panelsOf(int cols) {
-    return (cols + panelWidth - 1) / panelWidth;
+    return blocksOf(cols, panelWidth);
 }
 
 bool isLeftToReference(const HeadProblem& p) {
@@ -131,23 +134,31 @@ public:
         assert(x.cols == w.view.rows && out.rows == x.rows && out.cols == w.view.cols);
         if (w.view.cols == 1 && x.rows > 1)
             return columnInto(x, w.view, bias, out);
-        const int k = x.cols, panels = panelsOf(w.view.cols), blocks = (x.rows + rowsPerLinear - 1) / rowsPerLinear;
+        // A panel meets as many rows as stay in the second cache together: the weights come from memory once for all
+        // of them.
+        constexpr int cachedFloats = 160 * 1024;
+        const int k = x.cols, panels = panelsOf(w.view.cols);
+        int rowsPerPiece = std::max(1, cachedFloats / k / rowsPerLinear) * rowsPerLinear;
+        if (panels * blocksOf(x.rows, rowsPerPiece) < 4 * threadCount())
+            rowsPerPiece = rowsPerLinear;
         const std::size_t panelSize = static_cast<std::size_t>(k) * panelWidth;
         const PackedWeights::Panels packed = m_packed.of(w);
         parallelFor(
-            panels * blocks,
+            panels * blocksOf(x.rows, rowsPerPiece),
             [&](int piece) {
-                const int p = piece % panels, begin = piece / panels * rowsPerLinear;
-                const int rows = std::min(rowsPerLinear, x.rows - begin), col = p * panelWidth;
+                const int p = piece % panels, begin = piece / panels * rowsPerPiece, col = p * panelWidth;
+                const int end = std::min(begin + rowsPerPiece, x.rows);
                 const float* panel = packed ? packed->data() + static_cast<std::size_t>(p) * panelSize : nullptr;
                 if (!panel) {
                     float* own = scratch(ScratchSlot::PackedWeights, panelSize);
                     kernels().packPanel(w.view.data, w.view.stride, k, w.view.cols, p, own);
                     panel = own;
                 }
-                kernels().linearPanel(x.data + begin * x.stride, x.stride, rows, k, panel,
-                                      bias ? bias->data() + col : nullptr, out.data + begin * out.stride + col,
-                                      out.stride, std::min(panelWidth, out.cols - col));
+                for (int row = begin; row < end; row += rowsPerLinear)
+                    kernels().linearPanel(x.data + row * x.stride, x.stride, std::min(rowsPerLinear, end - row), k,
+                                          panel, bias ? bias->data() + col : nullptr,
+                                          out.data + row * out.stride + col, out.stride,
+                                          std::min(panelWidth, out.cols - col));
             },
             static_cast<double>(x.rows) * k * out.cols > worthSharing);
     }
@@ -242,9 +253,8 @@ private:
             int index = 0;      // panel, or block of rows
         };
         const auto rowsOf = [&](const HeadProblem& p) { return end < 0 ? p.q.rows : end - begin; };
-        const auto blocksOf = [&](const HeadProblem& p) {
-            const int rowsPerBlock = p.k.rows > 8192 ? rowsPerTile / 2 : rowsPerTile;
-            return isLeftToReference(p) ? 1 : (rowsOf(p) + rowsPerBlock - 1) / rowsPerBlock;
+        const auto blocksOfHead = [&](const HeadProblem& p) {
+            return isLeftToReference(p) ? 1 : blocksOf(rowsOf(p), p.k.rows > 8192 ? rowsPerTile / 2 : rowsPerTile);
         };
         const bool stream = shouldStream(targets);
         const auto computeBlock = [&](const Piece& piece) {
@@ -261,8 +271,8 @@ private:
                 return;
             }
             const std::int64_t rows = rowsOf(p), b = piece.index;
-            const int first = static_cast<int>(rows * b / blocksOf(p));
-            const int last = static_cast<int>(rows * (b + 1) / blocksOf(p));
+            const int first = static_cast<int>(rows * b / blocksOfHead(p));
+            const int last = static_cast<int>(rows * (b + 1) / blocksOfHead(p));
             HeadTarget to = targets[h].rowRange(first, last);
             if (visit && !to.weights) {
                 const int m = p.k.rows;
@@ -286,7 +296,7 @@ private:
                     for (int piece = 0; piece < packed[k].pieces(needsValues); ++piece)
                         packed[k].pack(piece);
                     for (std::size_t h = 0; h < heads.size(); ++h)
-                        for (int b = 0; packedOf[h] == k && b < blocksOf(heads[h]); ++b)
+                        for (int b = 0; packedOf[h] == k && b < blocksOfHead(heads[h]); ++b)
                             computeBlock({h, b});
                 },
                 shared);
@@ -297,7 +307,7 @@ private:
             for (int piece = 0; piece < packed[i].pieces(needsValues); ++piece)
                 packing.push_back({i, piece});
         for (std::size_t h = 0; h < heads.size(); ++h)
-            for (int b = 0; b < blocksOf(heads[h]); ++b)
+            for (int b = 0; b < blocksOfHead(heads[h]); ++b)
                 blocks.push_back({h, b});
         const auto at = [](const std::vector<Piece>& pieces, int i) { return pieces[static_cast<std::size_t>(i)]; };
         parallelFor(
