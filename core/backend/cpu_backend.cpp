@@ -156,9 +156,8 @@ public:
                 }
                 for (int row = begin; row < end; row += rowsPerLinear)
                     kernels().linearPanel(x.data + row * x.stride, x.stride, std::min(rowsPerLinear, end - row), k,
-                                          panel, bias ? bias->data() + col : nullptr,
-                                          out.data + row * out.stride + col, out.stride,
-                                          std::min(panelWidth, out.cols - col));
+                                          panel, bias ? bias->data() + col : nullptr, out.data + row * out.stride + col,
+                                          out.stride, std::min(panelWidth, out.cols - col));
             },
             static_cast<double>(x.rows) * k * out.cols > worthSharing);
     }
@@ -311,8 +310,8 @@ private:
                 blocks.push_back({h, b});
         const auto at = [](const std::vector<Piece>& pieces, int i) { return pieces[static_cast<std::size_t>(i)]; };
         parallelFor(
-            static_cast<int>(packing.size()),
-            [&](int i) { packed[at(packing, i).of].pack(at(packing, i).index); }, shared);
+            static_cast<int>(packing.size()), [&](int i) { packed[at(packing, i).of].pack(at(packing, i).index); },
+            shared);
         parallelFor(
             static_cast<int>(blocks.size()), [&](int i) { computeBlock(at(blocks, i)); }, shared);
     }

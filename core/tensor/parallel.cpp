@@ -41,7 +41,8 @@ struct Job {
 };
 
 // For some 50 microseconds at most. A pause takes 10 to 40 nanoseconds, which depends on the processor.
-template<class Condition> void spinWhile(const Condition& condition) {
+template<class Condition>
+void spinWhile(const Condition& condition) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::microseconds(50);
     do {

@@ -81,7 +81,7 @@ struct Kernels {
 
 inline constexpr int panelWidth = 32;
 inline constexpr int rowsPerLinear = 96; // a block of rows that stays in the second cache beside a panel
-inline constexpr int rowsPerTile = 24;    // of AttendRows
+inline constexpr int rowsPerTile = 24;   // of AttendRows
 
 const Kernels& kernels();              // throws InputError when HEADSCOPE_ISA names one that cannot be used
 std::vector<std::string_view> isas();  // those that this machine runs, worst first

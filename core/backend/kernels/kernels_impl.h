@@ -19,12 +19,15 @@ constexpr int tileColumns = 2 * lanes;
 constexpr int kBlock = 64; // short chains of additions: rounding grows with them, and the next block costs a few loads
 constexpr float minusInfinity = -__builtin_inff();
 
-template<class A, class B> constexpr bool same = false;
-template<class A> constexpr bool same<A, A> = true;
+template<class A, class B>
+constexpr bool same = false;
+template<class A>
+constexpr bool same<A, A> = true;
 
 // Rows of memory, `stride` floats apart. Four share a pointer: with one for each of twelve the compiler runs out of
 // registers, and what it puts aside costs a turn of the multipliers every time.
-template<int Rows, class Float> struct RowPointers {
+template<int Rows, class Float>
+struct RowPointers {
     Float* four[(Rows + 3) / 4];
     std::ptrdiff_t stride;
 
@@ -43,11 +46,15 @@ template<int Rows, class Float> struct RowPointers {
     }
 };
 
-// sums += A (Rows, k) times k rows of a panel.
+// sums += A (Rows, k) times k rows of a panel. At each of them a line of `ahead` is called for: what comes from the
+// third cache takes longer than the processor can look ahead.
+constexpr int line = 16;
 template<int Rows>
-INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, int k, Vec (&sums)[Rows][2]) {
+INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, int k, Vec (&sums)[Rows][2],
+                        const float* ahead) {
     RowPointers<Rows, const float> row(a, stride);
-    for (int i = 0; i < k; ++i) {
+    for (int i = 0; i < k; ++i, ahead += line) {
+        __builtin_prefetch(ahead);
         const Vec left = load(b), right = load(b + lanes);
         b += panelWidth;
         UNROLL
@@ -76,11 +83,11 @@ struct Nothing {};
 // cost nothing, all at once stop the multiplying.
 template<int Rows, class Meanwhile>
 INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, int k, Vec (&sums)[Rows][2],
-                        const Meanwhile& meanwhile) {
+                        const float* ahead, const Meanwhile& meanwhile) {
     constexpr int few = 2, parts = (Rows + few - 1) / few;
     for (int part = 0, i = 0; part < parts; ++part) {
         const int end = k * (part + 1) / parts;
-        multiplyAdd<Rows>(a + i, stride, b + i * panelWidth, end - i, sums);
+        multiplyAdd<Rows>(a + i, stride, b + i * panelWidth, end - i, sums, ahead + i * line);
         i = end;
         meanwhile(part * few, least(few, Rows - part * few));
     }
@@ -88,35 +95,33 @@ INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, i
 
 // Rows of A (Rows, k) times `cols` columns of a panel: those of A stay in the first cache from one to the next.
 template<int Rows, class Put, class Meanwhile>
-INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k, const Put& put,
-                 const Meanwhile& meanwhile) {
+INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k, const float* ahead,
+                 const Put& put, const Meanwhile& meanwhile) {
     for (int c = 0; c < cols; c += tileColumns) {
         Vec sums[Rows][2] = {};
         if constexpr (same<Meanwhile, Nothing>)
-            multiplyAdd<Rows>(a, stride, b + c, k, sums);
+            multiplyAdd<Rows>(a, stride, b + c, k, sums, ahead);
         else
-            multiplyAdd<Rows>(a, stride, b + c, k, sums, [&](int r, int count) { meanwhile(row + r, count, c); });
+            multiplyAdd<Rows>(a, stride, b + c, k, sums, ahead,
+                              [&](int r, int count) { meanwhile(row + r, count, c); });
         put(row, c, sums);
     }
 }
 
 // A (rows, k) times k rows of a panel, `cols` columns of it, in register tiles: put(row, column, Vec (&sums)[Rows][2])
-// takes what came out of each. meanwhile(first row, rows, column) is called for the rows of a tile while it is computed.
+// takes what came out of each. meanwhile(first row, rows, column) is called for the rows of a tile while it is
+// computed.
 template<class Put, class Meanwhile = Nothing>
 INLINE void product(const Tiles& tiles, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k,
                     const Put& put, const Meanwhile& meanwhile = {}) {
-    // With many tiles the panel's next rows are fetched meanwhile: so much later, nobody but us knows they come.
-    constexpr int line = 16;
-    const float* ahead = b + k * panelWidth;
-    const int share = tiles.count < 8 ? 0 : (k * panelWidth / line + tiles.count - 1) / tiles.count * line;
-    for (int i = 0, row = 0; i < tiles.count; ++i, ahead += share) {
-        for (int l = 0; l < share; l += line)
-            __builtin_prefetch(ahead + l);
+    for (int i = 0, row = 0; i < tiles.count; ++i) {
+        // The panel's next k rows: half of their lines with each of two tiles.
+        const float* ahead = b + k * panelWidth + i % 2 * (k * line);
         const int height = tiles.height + (i < tiles.taller ? 1 : 0);
         switch (height) {
 #define HEADSCOPE_TILE(Rows)                                                                                           \
     case Rows:                                                                                                         \
-        tile<Rows>(row, a, stride, b, cols, k, put, meanwhile);                                                        \
+        tile<Rows>(row, a, stride, b, cols, k, ahead, put, meanwhile);                                                 \
         break;
             HEADSCOPE_TILE(1)
             HEADSCOPE_TILE(2)
@@ -140,7 +145,8 @@ INLINE void product(const Tiles& tiles, const float* a, std::ptrdiff_t stride, c
 }
 
 // What is done with a register tile: rows of memory are `stride` apart.
-template<int Rows> INLINE void addRows(const float* from, std::ptrdiff_t stride, Vec (&sums)[Rows][2]) {
+template<int Rows>
+INLINE void addRows(const float* from, std::ptrdiff_t stride, Vec (&sums)[Rows][2]) {
     const RowPointers<Rows, const float> row(from, stride);
     UNROLL
     for (int r = 0; r < Rows; ++r) {
@@ -148,14 +154,16 @@ template<int Rows> INLINE void addRows(const float* from, std::ptrdiff_t stride,
         sums[r][1] = load(row[r] + lanes) + sums[r][1];
     }
 }
-template<int Rows> INLINE void scaleRows(Vec factor, Vec (&sums)[Rows][2]) {
+template<int Rows>
+INLINE void scaleRows(Vec factor, Vec (&sums)[Rows][2]) {
     UNROLL
     for (int r = 0; r < Rows; ++r) {
         sums[r][0] *= factor;
         sums[r][1] *= factor;
     }
 }
-template<int Rows> INLINE void storeRows(float* to, std::ptrdiff_t stride, const Vec (&sums)[Rows][2]) {
+template<int Rows>
+INLINE void storeRows(float* to, std::ptrdiff_t stride, const Vec (&sums)[Rows][2]) {
     const RowPointers<Rows, float> row(to, stride);
     UNROLL
     for (int r = 0; r < Rows; ++r) {
@@ -405,7 +413,8 @@ INLINE void scoreRows(const AttendRows& p, const Tiles& tiles, int low, int high
     if (!atOnce || !p.scaled)
         return;
     for (int r = 0; r < p.rows; ++r) // low is 0
-        writePart(p.scaled + r * p.scaledStride, p.tile + r * p.tileStride, most(0, high - panelWidth), p.m, all(1.0F), p.stream);
+        writePart(p.scaled + r * p.scaledStride, p.tile + r * p.tileStride, most(0, high - panelWidth), p.m, all(1.0F),
+                  p.stream);
 }
 
 // Edits, scale, positions: what makes the scaled scores of row r of its products, in columns [low, high) of `row`.
@@ -486,8 +495,9 @@ INLINE float largestOfRow(const float* row, int from, int to) {
 
 // The softmax of a row, in steps: a step of all rows at once keeps none waiting for another.
 struct RowSoftmax {
-    Range open;    // the keys that take part
-    int from, to;  // whole steps of two vectors around them, counted from 0: what else the block computes does not matter
+    Range open; // the keys that take part
+    int from,
+        to; // whole steps of two vectors around them, counted from 0: what else the block computes does not matter
     float largest; // score
     bool isCareful;
     Vec sum; // of the exponentials
@@ -570,7 +580,8 @@ INLINE void weighValues(const AttendRows& p, const Tiles& tiles, int low, int hi
                 addRows(sums + row * tileColumns, tileColumns, tile);
                 storeRows(sums + row * tileColumns, tileColumns, tile);
             };
-            const int pairs = (end - begin + 2 * lanes - 1) / (2 * lanes), step = (pairs + passes - 1) / passes * 2 * lanes;
+            const int pairs = (end - begin + 2 * lanes - 1) / (2 * lanes),
+                      step = (pairs + passes - 1) / passes * 2 * lanes;
             const int from = least(begin + pass * step, end), to = least(from + step, end);
             const auto writeWeights = [=, &p](int row, int rows, int) {
                 for (int k = from; k < to; k += 2 * lanes)

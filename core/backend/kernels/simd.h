@@ -145,9 +145,9 @@ INLINE float sumOf(Vec v) {
         return v[0];
 }
 
-// 2^t to about 1 ulp, and 0 where that is less than the smallest normal number (what is below costs an Intel processor a
-// hundred cycles each). t is at most 126. A polynomial on the fraction (own least-squares fit at Chebyshev points, off
-// by 2e-9), times the power of two of the rest. Several vectors at once, step by step: each waits for its last step
+// 2^t to about 1 ulp, and 0 where that is less than the smallest normal number (what is below costs an Intel processor
+// a hundred cycles each). t is at most 126. A polynomial on the fraction (own least-squares fit at Chebyshev points,
+// off by 2e-9), times the power of two of the rest. Several vectors at once, step by step: each waits for its last step
 // while the others have theirs.
 template<int Count>
 INLINE void powersOfTwo(Vec (&t)[Count]) {
