@@ -142,7 +142,7 @@ public:
         if (panels * blocksOf(x.rows, rowsPerPiece) < 4 * threadCount())
             rowsPerPiece = rowsPerLinear;
         const std::size_t panelSize = static_cast<std::size_t>(k) * panelWidth;
-        const PackedWeights::Panels packed = m_packed.of(w);
+        const PackedWeights::Panels packed = m_packed.of(w, x.rows);
         parallelFor(
             panels * blocksOf(x.rows, rowsPerPiece),
             [&](int piece) {
@@ -175,7 +175,7 @@ public:
                    const std::stop_token& stop) const override {
         assert(heads.size() == targets.size());
         // As many heads at a time as their packed keys and values leave room for.
-        constexpr std::size_t mostFloats = std::size_t{16} << 20U;
+        constexpr std::size_t mostFloats = std::size_t{2} << 20U; // 8 MB
         for (std::size_t first = 0, last = 0; first < heads.size(); first = last) {
             std::size_t floats = 0;
             do

@@ -7,7 +7,7 @@
 
 namespace headscope {
 
-PackedWeights::Panels PackedWeights::of(const Weights& w) {
+PackedWeights::Panels PackedWeights::of(const Weights& w, int rows) {
     const int panels = (w.view.cols + panelWidth - 1) / panelWidth;
     const std::size_t panelSize = static_cast<std::size_t>(w.view.rows) * panelWidth;
     const std::size_t size = panelSize * static_cast<std::size_t>(panels);
@@ -33,6 +33,8 @@ PackedWeights::Panels PackedWeights::of(const Weights& w) {
             }
             ++e;
         }
+        if (rows >= manyRows)
+            return nullptr;
         for (const Entry& e : m_entries)
             kept += e.panels->size();
         while (kept > mostFloats) {

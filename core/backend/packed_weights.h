@@ -12,10 +12,13 @@ namespace headscope {
 class PackedWeights {
 public:
     static constexpr std::size_t mostFloats = std::size_t{128} << 20U; // 512 MB
+    static constexpr int manyRows = 1024;
     using Panels = std::shared_ptr<const AlignedFloats>;
 
-    // Null where the weights have no owner or are too large to keep.
-    Panels of(const Weights& w);
+    // For a product with so many rows. Null where the weights have no owner or are too large to keep, and for many rows
+    // when nobody has packed them yet: that costs such a product less than one part in a hundred, and its text needs
+    // the memory.
+    Panels of(const Weights& w, int rows);
 
 private:
     struct Entry {

@@ -9,12 +9,10 @@ namespace headscope {
 
 void* allocatePages(std::size_t bytes) {
     constexpr std::size_t hugePage = std::size_t{2} << 20U;
+    constexpr std::size_t line = 64;
     void* data = nullptr;
-    if (bytes < hugePage)
-        data = std::malloc(bytes > 0 ? bytes : 1);
-    else if (::posix_memalign(&data, hugePage, bytes) != 0) // the rest of the last page stays others'
-        data = nullptr;
-    if (!data)
+    // No more than asked for: the rest of the last page stays others'.
+    if (::posix_memalign(&data, bytes < hugePage ? line : hugePage, bytes > 0 ? bytes : 1) != 0)
         throw std::bad_alloc();
     if (bytes >= hugePage)
         ::madvise(data, bytes, MADV_HUGEPAGE); // a wish: without it everything works, slower

@@ -1,4 +1,4 @@
-// PageAllocator: where the numbers of a Matrix lie. Large ones begin at a huge page and ask for huge pages: touching
+// PageAllocator: where the numbers of a Matrix lie: from a line of the cache on, large ones on huge pages: touching
 // fresh memory in small ones takes longer than computing what goes into it. Numbers that nobody gave a value are not
 // set to zero first: whoever asks for them so fills them all. Not here: memory that a thread keeps (parallel.h).
 #pragma once
