@@ -1,5 +1,6 @@
 #include "ui/autosave.h"
 
+#include "core/exchange/atomic_file.h"
 #include "core/exchange/scenario_file.h"
 #include "ui/stage_text.h"
 #include "ui/workspace.h"
@@ -8,10 +9,16 @@
 #include <QDir>
 #include <QStandardPaths>
 
+#include <ostream>
+
 namespace headscope {
 
 static QString lockOf(const QString& path) {
     return path + QStringLiteral(".lock");
+}
+
+static QString noteOf(const QString& path) {
+    return path + QStringLiteral(".of");
 }
 
 Autosave::Autosave(Workspace& workspace, const QString& folder, QObject* parent)
@@ -46,8 +53,9 @@ void Autosave::saveNow() {
         m_lock = std::move(lock);
     }
     const Document document{m_workspace.scenario(), m_workspace.view()};
-    const auto work = [document, path = toUtf8(m_path)](const std::stop_token& stop) {
-        saveScenario(document, path, {.progress = {}, .stop = stop});
+    const auto work = [document, path = m_path, of = m_document](const std::stop_token& stop) {
+        writeFileAtomically(toUtf8(noteOf(path)), [&of](std::ostream& out) { out << toUtf8(of); });
+        saveScenario(document, toUtf8(path), {.progress = {}, .stop = stop});
         return true;
     };
     m_writing.submit(
@@ -59,8 +67,18 @@ void Autosave::discard() {
     m_writing.stopAndWait();
     if (!m_lock)
         return;
-    QFile::remove(m_path);
+    remove(m_path);
     m_lock.reset();
+}
+
+QString Autosave::documentOf(const QString& left) {
+    QFile note(noteOf(left));
+    return note.open(QIODevice::ReadOnly) ? QString::fromUtf8(note.readAll()) : QString();
+}
+
+void Autosave::remove(const QString& left) {
+    QFile::remove(left);
+    QFile::remove(noteOf(left));
 }
 
 QString Autosave::defaultFolder() {

@@ -29,15 +29,18 @@ public:
     // cannot be written to is no reason to disturb.
     void saveNow();
     void discard();
+    void setDocument(const QString& file) { m_document = file; } // whose changes they are; empty: of none yet
     QString path() const { return m_path; }
 
     static QString defaultFolder(); // in the user's application data
     // Files of programs that run no more, the newest first.
     static QStringList leftBehind(const QString& folder);
+    static QString documentOf(const QString& left); // the file whose changes are in such a file, or empty
+    static void remove(const QString& left);
 
 private:
     Workspace& m_workspace;
-    QString m_path;
+    QString m_path, m_document;
     std::unique_ptr<QLockFile> m_lock; // held while the file is there and this program runs
     QTimer m_timer;
     LatestWins<bool> m_writing;

@@ -141,7 +141,7 @@ void DocumentSession::open(const QString& path) {
         const auto* document = std::get_if<Document>(&outcome);
         if (!document)
             return;
-        m_path = isScenarioFile(path) ? path : QString();
+        m_path = isScenarioFile(path) ? QFileInfo(path).absoluteFilePath() : QString();
         remember(path);
         m_workspace.reset(document->scenario, document->view);
         emit stateChanged();
@@ -269,6 +269,18 @@ void DocumentSession::exportNumbers() {
     tellTask();
 }
 
+// A letter is enough to answer.
+static void nameButtons(QMessageBox& box) {
+    const std::pair<QMessageBox::StandardButton, QString> names[] = {
+        {QMessageBox::Save, DocumentSession::tr("&Save")},
+        {QMessageBox::Open, DocumentSession::tr("&Open")},
+        {QMessageBox::Discard, DocumentSession::tr("&Discard")},
+        {QMessageBox::Cancel, DocumentSession::tr("&Cancel")}};
+    for (const auto& [button, name] : names)
+        if (QAbstractButton* b = box.button(button))
+            b->setText(name);
+}
+
 bool DocumentSession::mayDiscard() {
     if (!finishSaving())
         return false;
@@ -278,6 +290,7 @@ bool DocumentSession::mayDiscard() {
                     tr("%1 has changes that are not saved.").arg(displayName()),
                     QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
     box.setInformativeText(tr("Save them before going on?"));
+    nameButtons(box);
     box.setDefaultButton(QMessageBox::Save);
     const int answer = box.exec();
     return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save() && finishSaving());
@@ -338,10 +351,13 @@ void DocumentSession::openTextFile(const QString& path) {
 
 void DocumentSession::offerRecovery(const QString& folder) {
     for (const QString& path : Autosave::leftBehind(folder)) {
+        const QString of = Autosave::documentOf(path);
         QMessageBox box(QMessageBox::Question, tr("Unsaved work found"),
-                        tr("Headscope ended without saving, at %1.")
-                            .arg(QLocale().toString(QFileInfo(path).lastModified(), QLocale::ShortFormat)),
+                        tr("Headscope ended without saving %1, at %2.")
+                            .arg(of.isEmpty() ? tr("a new document") : QFileInfo(of).fileName(),
+                                 QLocale().toString(QFileInfo(path).lastModified(), QLocale::ShortFormat)),
                         QMessageBox::Open | QMessageBox::Discard, m_window);
+        nameButtons(box);
         box.setInformativeText(tr("Open what was there? It is not kept otherwise."));
         box.setDefaultButton(QMessageBox::Open);
         if (box.exec() == QMessageBox::Open) {
@@ -349,12 +365,14 @@ void DocumentSession::offerRecovery(const QString& folder) {
                 const Document document = openScenario(toUtf8(path));
                 m_workspace.edit(tr("Recover unsaved work"), document.scenario);
                 m_workspace.setView(document.view);
+                m_path = of;
+                emit stateChanged();
             } catch (const std::exception& error) {
                 emit problem(fromUtf8(error.what()));
                 continue; // the file stays
             }
         }
-        QFile::remove(path);
+        Autosave::remove(path);
     }
 }
 

@@ -63,8 +63,11 @@ MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     m_workspace->reset(std::move(document.scenario), std::move(document.view));
     restoreLayout();
     showTitle();
-    if (remembers)
-        m_autosave = new Autosave(*m_workspace, Autosave::defaultFolder(), this);
+    if (!remembers)
+        return;
+    m_autosave = new Autosave(*m_workspace, Autosave::defaultFolder(), this);
+    connect(m_session, &DocumentSession::stateChanged, m_autosave,
+            [this] { m_autosave->setDocument(m_session->path()); });
 }
 
 // What goes down with the window must not be heard by it any more.

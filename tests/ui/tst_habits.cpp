@@ -371,7 +371,32 @@ private slots:
         waitUntilSettled();
         QCOMPARE(window->workspace().scenario().query.source, std::string("nearly lost"));
         QVERIFY(window->session().unsaved());
+        QVERIFY(window->session().path().isEmpty()); // nobody has noted whose work it was
         QVERIFY(Autosave::leftBehind(folder.path()).isEmpty());
+    }
+
+    void recoveredWorkIsThatOfItsFile() {
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("lesson.headscope")),
+                      autosaves = folder.filePath(QStringLiteral("a"));
+        const auto window = shownWindow(documentOf(QStringLiteral("one two")));
+        QVERIFY(window->session().saveTo(file));
+        Autosave autosave(window->workspace(), autosaves);
+        autosave.setDocument(file);
+        setMaskCell(window->workspace(), {0, 1}, false);
+        autosave.saveNow();
+        waitUntilSettled();
+        const QString left = QDir(autosaves).filePath(QStringLiteral("of-a-crash.headscope"));
+        for (const auto* note : {"", ".of"})
+            QVERIFY(QFile::copy(autosave.path() + QLatin1String(note), left + QLatin1String(note)));
+        const auto next = shownWindow(documentOf(QStringLiteral("one two three")));
+        answerNext(QMessageBox::Open);
+        next->session().offerRecovery(autosaves);
+        waitUntilSettled();
+        QCOMPARE(next->session().path(), file);
+        QVERIFY(next->session().unsaved());
+        QVERIFY(next->windowTitle().contains(QStringLiteral("lesson.headscope")));
+        QVERIFY(!QFile::exists(left + QStringLiteral(".of")));
     }
 
     // --- numbers and menus
