@@ -52,6 +52,12 @@ ShownHeatmap shownHeatmap(const AttentionTrace& trace, const View& view) {
     contents.colTitle = axisTitle(info.cols, true);
     contents.scale = ColorScale(view.colors, info.isSigned, range.range, view.curve);
     contents.rangeCaption = range.caption;
+    constexpr int manyKeys = 100;
+    if (view.stage == Stage::Weights && shape.cols >= manyKeys && view.range.kind == RangeSpec::Kind::Auto &&
+        view.curve.kind == Curve::Kind::Linear)
+        contents.rangeCaption += HeatmapPanel::tr("; the mean of %1 keys is %2: gamma instead of linear shows it")
+                                     .arg(shape.cols)
+                                     .arg(1.0 / shape.cols, 0, 'g', 2);
     contents.weightMargins = view.stage == Stage::Weights;
     contents.numbers = view.values;
     contents.emptyRows = shown.emptyRows;
