@@ -8,7 +8,7 @@
 namespace headscope {
 
 PackedWeights::Panels PackedWeights::of(const Weights& w, int rows) {
-    const int panels = (w.view.cols + panelWidth - 1) / panelWidth;
+    const int panels = panelsOf(w.view.cols);
     const std::size_t panelSize = static_cast<std::size_t>(w.view.rows) * panelWidth;
     const std::size_t size = panelSize * static_cast<std::size_t>(panels);
     if (!w.owner || size > mostFloats / 4)

@@ -83,6 +83,13 @@ inline constexpr int panelWidth = 32;
 inline constexpr int rowsPerLinear = 96; // a block of rows that stays in the second cache beside a panel
 inline constexpr int rowsPerTile = 24;   // of AttendRows
 
+inline int blocksOf(int count, int perBlock) {
+    return (count + perBlock - 1) / perBlock;
+}
+inline int panelsOf(int cols) {
+    return blocksOf(cols, panelWidth);
+}
+
 const Kernels& kernels();              // throws InputError when HEADSCOPE_ISA names one that cannot be used
 std::vector<std::string_view> isas();  // those that this machine runs, worst first
 void chooseIsa(std::string_view name); // one of isas(); for tests
