@@ -290,6 +290,41 @@ TEST_P(Backends, ARowIsTheSameWhoeverAsksForIt) {
     }
 }
 
+TEST_P(Backends, WhatElseIsAskedForChangesNoBit) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(c.name);
+        const Head head(c);
+        const HeadRows all = backend->attend(head.problem, 0, c.n, everything);
+        for (const HeadWanted& wanted :
+             {HeadWanted{.scaled = true}, HeadWanted{.scaled = true, .weights = true},
+              HeadWanted{.scaled = true, .weights = true, .output = true}, HeadWanted{.scaled = true, .output = true},
+              HeadWanted{.scaled = true, .masked = true}, HeadWanted{.weights = true}, HeadWanted{.output = true}}) {
+            const HeadRows some = backend->attend(head.problem, 0, c.n, wanted);
+            EXPECT_EQ(some.scaled, wanted.scaled ? all.scaled : Matrix());
+            EXPECT_EQ(some.masked, wanted.masked ? all.masked : Matrix());
+            EXPECT_EQ(some.weights, wanted.weights ? all.weights : Matrix());
+            EXPECT_EQ(some.output, wanted.output ? all.output : Matrix());
+        }
+    }
+}
+
+// Maps that do not fit into the cache are written past it.
+TEST_P(Backends, LargeMapsHaveTheBitsOfTheirRows) {
+    Case c{.name = "large"};
+    c.n = c.m = 1024;
+    c.dK = 16;
+    c.dV = 40;
+    const Head head(c);
+    constexpr HeadWanted maps{.scaled = true, .weights = true, .output = true};
+    const HeadRows whole = backend->attend(head.problem, 0, c.n, maps);
+    for (const int begin : {0, 17, 500, 1000}) {
+        const HeadRows part = backend->attend(head.problem, begin, begin + 24, maps);
+        EXPECT_EQ(part.scaled, copy(MatrixView(whole.scaled).rowRange(begin, begin + 24)));
+        EXPECT_EQ(part.weights, copy(MatrixView(whole.weights).rowRange(begin, begin + 24)));
+        EXPECT_EQ(part.output, copy(MatrixView(whole.output).rowRange(begin, begin + 24)));
+    }
+}
+
 TEST_P(Backends, ManyHeadsAtOnceAreTheHeadsOneByOne) {
     const auto all = cases();
     std::vector<std::unique_ptr<Head>> heads;

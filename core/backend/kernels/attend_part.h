@@ -97,7 +97,7 @@ INLINE void scoreRows(const AttendRows& p, const Tiles& tiles, int low, int high
                            values + (row * stride + j - panelWidth + c), stride, rows, p.stream,
                            [](int, Vec v) { return v; });
             };
-            if (writes && j > low)
+            if (writes && j > low && cols == panelWidth)
                 product(tiles, p.q + begin, p.qStride, panel, cols, end - begin, put, writeLastPanel);
             else
                 product(tiles, p.q + begin, p.qStride, panel, cols, end - begin, put);
@@ -105,9 +105,9 @@ INLINE void scoreRows(const AttendRows& p, const Tiles& tiles, int low, int high
     });
     if (!atOnce || !p.scaled)
         return;
-    for (int r = 0; r < p.rows; ++r) // low is 0
-        writePart(p.scaled + r * p.scaledStride, p.tile + r * p.tileStride, most(0, high - panelWidth), p.m, all(1.0F),
-                  p.stream);
+    const int written = high - (p.m % panelWidth ? 2 : 1) * panelWidth; // low is 0
+    for (int r = 0; r < p.rows; ++r)
+        writePart(p.scaled + r * p.scaledStride, p.tile + r * p.tileStride, most(0, written), p.m, all(1.0F), p.stream);
 }
 
 // Edits, scale, positions: what makes the scaled scores of row r of its products, in columns [low, high) of `row`.
