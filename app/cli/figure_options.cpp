@@ -76,6 +76,10 @@ void applyFigureOptions(View& view, const FigureOptions& o, const Scenario& scen
         if (*o.combine != "none" && *o.combine != "mean" && *o.combine != "max")
             throw InputError("--combine: expected none, mean or max, found '" + *o.combine + "'");
         view.combine = *o.combine == "mean" ? Combine::Mean : *o.combine == "max" ? Combine::Max : Combine::None;
+        const StageInfo& stage = stageInfo(view.stage);
+        if (view.figure == FigureKind::Heatmap && view.combine != Combine::None && stage.scope == StageScope::AllHeads)
+            throw InputError("--combine has no effect on the stage " + std::string(stage.id) +
+                             ", one matrix of all heads; it is for stages that each head has of its own");
     }
     if (o.colors) {
         const auto map = colorMapFromName(*o.colors);

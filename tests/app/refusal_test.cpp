@@ -161,6 +161,9 @@ TEST_F(Refusal, FigureOptionsWithoutEffectAreRefused) {
     render("grid", "--threshold", "0.1");
     render("grid", "--combine", "mean");
     render("links", "--colors", "magma");
+    expectRefused({"render", "--model", "patterns", "--text", cat, "--stage", "concat", "--combine", "max", "--out",
+                   folder / "f.svg"},
+                  {"--combine", "concat"});
     render("links", "--range", "0:1");
     render("grid", "--values", "");
     expectRefused({"render", "--model", "patterns", "--text", cat, "--out", folder / "f.svg", "--dpi", "300"},
