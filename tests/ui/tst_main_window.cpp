@@ -22,6 +22,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QDialogButtonBox>
+#include <QDoubleSpinBox>
 #include <QFile>
 #include <QImage>
 #include <QKeyEvent>
@@ -358,6 +359,19 @@ private slots:
         QFile file(path);
         QVERIFY(file.open(QIODevice::ReadOnly));
         QVERIFY(file.read(5) == "%PDF-");
+    }
+
+    void theExportDialogTakesAHeightOfItsOwn() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("figure.png"));
+        const auto window = shownWindow(firstDocument());
+        ExportDialog dialog(figureSource(window->workspace()), figureSpec(window->workspace()));
+        QVERIFY(!dialog.spec().heightMm); // from the contents
+        dialog.findChild<QDoubleSpinBox*>(QStringLiteral("height"))->setValue(210);
+        waitUntilSettled();
+        dialog.write(path);
+        waitUntilSettled();
+        QCOMPARE(QImage(path).height(), qRound(210 / 25.4 * dialog.spec().dpi));
     }
 
     void impossibleToySizesAreNamedBeforeTheyAreUsed() {

@@ -51,19 +51,21 @@ ExportDialog::ExportDialog(FigureSource source, FigureSpec spec, QWidget* parent
     preview();
 }
 
-void ExportDialog::createFields(QFormLayout* form) {
-    m_figure = new QComboBox;
-    for (const FigureKind kind :
-         {FigureKind::Heatmap, FigureKind::Grid, FigureKind::Links, FigureKind::Stages, FigureKind::Walk})
-        m_figure->addItem(fromUtf8(figureKindName(kind)), static_cast<int>(kind));
-    m_figure->setCurrentIndex(m_figure->findData(static_cast<int>(m_start.view.figure)));
-    form->addRow(tr("view"), m_figure);
+void ExportDialog::createSizes(QFormLayout* form) {
     m_width = new QDoubleSpinBox;
     m_width->setRange(20, 2000);
-    m_width->setSuffix(tr(" mm"));
-    m_width->setDecimals(0);
-    m_width->setToolTip(tr("Width of the whole figure; its height follows from the contents"));
+    m_width->setToolTip(tr("Width of the whole figure"));
     form->addRow(tr("width"), m_width);
+    m_height = new QDoubleSpinBox;
+    m_height->setObjectName(QStringLiteral("height"));
+    m_height->setRange(0, 2000); // not remembered: another figure needs another one
+    m_height->setSpecialValueText(tr("from the contents"));
+    m_height->setToolTip(tr("Height of the whole figure; 0: as its contents need"));
+    form->addRow(tr("height"), m_height);
+    for (QDoubleSpinBox* size : {m_width, m_height}) {
+        size->setSuffix(tr(" mm"));
+        size->setDecimals(0);
+    }
     m_fontSize = new QDoubleSpinBox;
     m_fontSize->setRange(4, 40);
     m_fontSize->setSuffix(tr(" pt"));
@@ -72,15 +74,45 @@ void ExportDialog::createFields(QFormLayout* form) {
     m_dpi->setRange(50, 1200);
     m_dpi->setToolTip(tr("For PNG; PDF and SVG are vectors"));
     form->addRow(tr("dpi (PNG)"), m_dpi);
+}
+
+// The names that the command line takes; what the window shows is always among them.
+static QComboBox* choiceOf(QStringList names, const std::string& shown) {
+    auto* box = new QComboBox;
+    if (!names.contains(fromUtf8(shown)))
+        names << fromUtf8(shown);
+    box->addItems(names);
+    box->setCurrentText(fromUtf8(shown));
+    return box;
+}
+
+void ExportDialog::createColors(QFormLayout* form) {
     m_look = new QComboBox;
     m_look->addItems({tr("light"), tr("dark"), tr("transparent")});
     form->addRow(tr("background"), m_look);
-    m_range = new QComboBox;
-    m_range->addItems({QStringLiteral("auto"), QStringLiteral("head"), QStringLiteral("shared")});
-    if (m_start.view.range.kind == RangeSpec::Kind::Fixed)
-        m_range->addItem(fromUtf8(rangeName(m_start.view.range)));
-    m_range->setCurrentText(fromUtf8(rangeName(m_start.view.range)));
+    m_colors = choiceOf({QStringLiteral("viridis"), QStringLiteral("cividis"), QStringLiteral("magma"),
+                         QStringLiteral("inferno"), QStringLiteral("gray")},
+                        std::string(colorMapName(m_start.view.colors)));
+    m_colors->setToolTip(tr("Of stages without a sign; the others are orange below 0 and purple above"));
+    form->addRow(tr("colours"), m_colors);
+    m_range = choiceOf({QStringLiteral("auto"), QStringLiteral("head"), QStringLiteral("shared")},
+                       rangeName(m_start.view.range));
     form->addRow(tr("range"), m_range);
+    m_curve = choiceOf(
+        {QStringLiteral("linear"), QStringLiteral("gamma:0.5"), QStringLiteral("percentile:99"), QStringLiteral("row")},
+        curveName(m_start.view.curve));
+    form->addRow(tr("curve"), m_curve);
+}
+
+void ExportDialog::createFields(QFormLayout* form) {
+    m_figure = new QComboBox;
+    for (const FigureKind kind :
+         {FigureKind::Heatmap, FigureKind::Grid, FigureKind::Links, FigureKind::Stages, FigureKind::Walk})
+        m_figure->addItem(fromUtf8(figureKindName(kind)), static_cast<int>(kind));
+    m_figure->setCurrentIndex(m_figure->findData(static_cast<int>(m_start.view.figure)));
+    form->addRow(tr("view"), m_figure);
+    createSizes(form);
+    createColors(form);
     m_values = new QCheckBox(tr("numbers in the cells"));
     m_values->setChecked(m_start.view.values);
     form->addRow(QString(), m_values);
@@ -92,9 +124,9 @@ void ExportDialog::createFields(QFormLayout* form) {
     m_title = new QLineEdit;
     m_title->setPlaceholderText(tr("none"));
     form->addRow(tr("title"), m_title);
-    for (const QComboBox* box : {m_figure, m_look, m_range})
+    for (const QComboBox* box : {m_figure, m_look, m_range, m_curve, m_colors})
         connect(box, &QComboBox::currentIndexChanged, this, &ExportDialog::preview);
-    for (const QDoubleSpinBox* spin : {m_width, m_fontSize})
+    for (const QDoubleSpinBox* spin : {m_width, m_height, m_fontSize})
         connect(spin, &QDoubleSpinBox::valueChanged, this, &ExportDialog::preview);
     connect(m_dpi, &QSpinBox::valueChanged, this, &ExportDialog::preview);
     for (const QCheckBox* box : {m_values, m_zoomed})
@@ -133,10 +165,13 @@ FigureSpec ExportDialog::spec() const {
     FigureSpec spec = m_start;
     spec.view.figure = static_cast<FigureKind>(m_figure->currentData().toInt());
     spec.view.range = parseRange(toUtf8(m_range->currentText()));
+    spec.view.curve = parseCurve(toUtf8(m_curve->currentText()));
+    spec.view.colors = colorMapFromName(toUtf8(m_colors->currentText())).value_or(m_start.view.colors);
     spec.view.values = m_values->isChecked();
     if (!m_zoomed->isChecked() || spec.view.figure != FigureKind::Heatmap)
         spec.region.reset();
     spec.widthMm = m_width->value();
+    spec.heightMm = m_height->value() > 0 ? std::optional(m_height->value()) : std::nullopt;
     spec.fontSizePt = m_fontSize->value();
     spec.dpi = m_dpi->value();
     spec.dark = m_look->currentIndex() == Dark;

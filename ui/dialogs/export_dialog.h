@@ -1,5 +1,5 @@
 // ExportDialog: what the figure will look like, before it is written: view, size, resolution, light, dark or
-// transparent, range, numbers, title, with a preview drawn by the same painter. Remembers its settings.
+// transparent, range, curve, colours, numbers, title, with a preview drawn by the same painter. Remembers its settings.
 #pragma once
 
 #include "ui/latest_wins.h"
@@ -35,6 +35,8 @@ signals:
     void written(const QString& path);
 
 private:
+    void createSizes(QFormLayout* form);
+    void createColors(QFormLayout* form);
     void createFields(QFormLayout* form);
     void createPreview();
     void restoreSettings();
@@ -45,8 +47,8 @@ private:
 
     FigureSource m_source;
     FigureSpec m_start;
-    QComboBox *m_figure, *m_look, *m_range;
-    QDoubleSpinBox* m_width;
+    QComboBox *m_figure, *m_look, *m_range, *m_curve, *m_colors;
+    QDoubleSpinBox *m_width, *m_height;
     QDoubleSpinBox* m_fontSize;
     QSpinBox* m_dpi;
     QCheckBox *m_values, *m_zoomed;
