@@ -1,4 +1,5 @@
 // One block of rows of one head, from Q to O: attendRows and its steps. Included by kernels_impl.h alone.
+
 // to[begin, end) = value. With `stream`, here and below, past the cache: places are multiples of lanes.
 INLINE void fillPart(float* to, int begin, int end, Vec value, bool stream) {
     int j = begin;
@@ -36,15 +37,6 @@ INLINE void writePairs(float* to, std::ptrdiff_t toStride, const float* from, st
         }
     }
 }
-// A row of a result: `count` values of `from` inside [begin, end), `outside` elsewhere. begin and end are multiples of
-// lanes, but the last vector may reach over count.
-INLINE void writeRow(float* to, int count, const float* from, int begin, int end, Vec factor, float outside,
-                     bool stream) {
-    fillPart(to, 0, least(begin, count), all(outside), stream);
-    writePart(to, from, begin, least(end, count), factor, stream);
-    fillPart(to, end, count, all(outside), stream);
-}
-
 INLINE void addToRow(float* row, const float* values, int begin, int end) {
     int j = begin;
     for (; j + lanes <= end; j += lanes)
@@ -166,8 +158,12 @@ INLINE void prepareRow(const AttendRows& p, int r, float* row, int low, int high
         row[j] = minusInfinity;
     for (int j = open.end; j < high; ++j)
         row[j] = minusInfinity;
-    if (p.masked)
-        writeRow(p.masked + r * p.maskedStride, p.m, row, low, high, all(1.0F), minusInfinity, false);
+    if (!p.masked)
+        return;
+    float* masked = p.masked + r * p.maskedStride;
+    fillPart(masked, 0, least(low, p.m), all(minusInfinity), false);
+    writePart(masked, row, low, least(high, p.m), all(1.0F), false);
+    fillPart(masked, high, p.m, all(minusInfinity), false);
 }
 
 // Of [from, to), whole pairs of vectors. Four chains: each waits for its last step while the others have theirs.
@@ -189,8 +185,8 @@ INLINE float largestOfRow(const float* row, int from, int to) {
 // The softmax of a row, in steps: a step of all rows at once keeps none waiting for another.
 struct RowSoftmax {
     Range open; // the keys that take part
-    int from,
-        to; // whole steps of two vectors around them, counted from 0: what else the block computes does not matter
+    // Whole steps of two vectors around them, counted from 0: what else the block computes does not matter for the sum.
+    int from, to;
     float largest; // score
     bool isCareful;
     Vec sum; // of the exponentials

@@ -1,4 +1,5 @@
 // Packing and linear layers. Included by kernels_impl.h alone.
+
 static void packPanel(const float* w, std::ptrdiff_t stride, int k, int n, int p, float* panel) {
     const float* from = w + p * panelWidth;
     const int cols = least(panelWidth, n - p * panelWidth);

@@ -1,5 +1,6 @@
 // A product in register tiles: the multiply-adds of the whole program. Included by kernels_impl.h alone. Not here: what
 // becomes of a tile (linear_part.h, attend_part.h).
+
 constexpr int tileColumns = 2 * lanes;
 constexpr int kBlock = 64; // short chains of additions: rounding grows with them, and the next block costs a few loads
 constexpr float minusInfinity = -__builtin_inff();

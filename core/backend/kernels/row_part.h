@@ -1,5 +1,6 @@
 // What is done with values and rows one by one: activations, sums, pooling, extents; and the machine's limit. Included
 // by kernels_impl.h alone.
+
 // x Phi(x) = x/2 (1 + erf(x/sqrt 2)). erf: a polynomial below 1, 1 - exp(a polynomial) above; both own least-squares
 // fits at Chebyshev points, off by less than 2e-9 before rounding.
 INLINE Vec gelu(Vec x) {
