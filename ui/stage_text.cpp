@@ -51,12 +51,10 @@ static QString embeddingFormula(const Scenario& scenario, LayerIndex layer, Stag
 QString stageFormula(const Scenario& scenario, LayerIndex layer, Stage stage) {
     if (stage == Stage::Embedding || stage == Stage::EmbeddingKey)
         return richFormula(embeddingFormula(scenario, layer, stage));
-    QString formula = fromUtf8(stageInfo(stage).formula);
+    QString formula = fromUtf8(inScenario(stageInfo(stage).formula, scenario));
     if (stage == Stage::Scaled && scaleText(scenario).startsWith(QStringLiteral("×")))
         formula = QStringLiteral("S %1").arg(scaleText(scenario));
     formula.replace(QLatin1String("sqrt(d_k)"), QStringLiteral("√%1").arg(scenario.model->config().dK));
-    if (!stageAvailable(scenario, Stage::EmbeddingKey)) // keys and values come from the same text
-        formula.replace(QLatin1String("Y W"), QLatin1String("X W"));
     if (stage == Stage::Weights && scenario.temperature != 1.0)
         formula += QStringLiteral(" / T, T = %1").arg(scenario.temperature, 0, 'g', 4);
     return richFormula(formula);

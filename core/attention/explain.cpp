@@ -617,10 +617,8 @@ private:
                 return query + " has the score " + value + " with " + key;
             }
         }
-        std::string symbol(stageInfo(m_out.stage).symbol);
-        if (symbol.starts_with('Y') && !stageAvailable(m_scenario, Stage::EmbeddingKey))
-            symbol[0] = 'X'; // one text: both are the same matrix
-        return symbol + " of " + isolated(rowToken()) + ", " + dimension(m_col) + ", is " + value;
+        return inScenario(stageInfo(m_out.stage).symbol, m_scenario) + " of " + isolated(rowToken()) + ", " +
+               dimension(m_col) + ", is " + value;
     }
 
     const AttentionTrace& m_trace;

@@ -217,6 +217,13 @@ std::string whyNoStage(const Scenario& s, Stage stage) {
     return id + " needs an output projection, and " + s.model->config().name + " has no W_O";
 }
 
+std::string inScenario(std::string_view formula, const Scenario& scenario) {
+    std::string text(formula);
+    if (text.starts_with('Y') && !stageAvailable(scenario, Stage::EmbeddingKey))
+        text.front() = 'X';
+    return text;
+}
+
 bool stageAvailable(const AttentionTrace& t, Stage stage) {
     return stageAvailable(t.scenario, stage);
 }

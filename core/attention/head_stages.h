@@ -28,6 +28,8 @@ SharedMatrix stageMatrix(const AttentionTrace& trace, LayerIndex layer, HeadInde
 // what is not in a file of captured attention.
 bool stageAvailable(const AttentionTrace& trace, Stage stage);
 bool stageAvailable(const Scenario& scenario, Stage stage);
+// A symbol or formula of the stage table as this scenario has it: of one text, Y is the same matrix as X.
+std::string inScenario(std::string_view formula, const Scenario& scenario);
 // Why it is not available, in a sentence: "scores is not in cat.npz: it holds weights only".
 std::string whyNoStage(const Scenario& scenario, Stage stage);
 

@@ -172,9 +172,7 @@ double drawStagesFigure(Sheet& sheet, const FigureSource& source, const FigureSp
             const QSizeF cell(w / block.panel.colCount(), pitch);
             const QString step = QStringLiteral("%1 %2").arg(info.step).arg(
                 QString::fromUtf8(info.stepName.data(), static_cast<qsizetype>(info.stepName.size())));
-            QString symbol = QString::fromUtf8(info.symbol.data(), static_cast<qsizetype>(info.symbol.size()));
-            if (!stageAvailable(trace, Stage::EmbeddingKey))
-                symbol.replace(u'Y', u'X'); // one text: both are the same matrix
+            const QString symbol = QString::fromStdString(inScenario(info.symbol, trace.scenario));
             if (sheet.formulaWidth(step, bold) > w + arrow - 4)
                 refuseSize(spec);                   // a step without its name says nothing
             const double right = figurePad + inner; // the last of a line begins earlier where it needs more room
