@@ -187,6 +187,12 @@ TEST(Explain, EveryCellOfCrossAttention) {
     expectExplained(crossToy(grouped(), "the cat sat", text));
 }
 
+TEST(InScenario, YIsXOfOneText) {
+    const std::string_view formula = stageInfo(Stage::ProjectionK).formula;
+    EXPECT_EQ(inScenario(formula, toy({}, "the cat")), "X W_K + b_K");
+    EXPECT_EQ(inScenario(formula, crossToy({}, "the cat", "a dog")), "Y W_K + b_K");
+}
+
 TEST(Explain, EveryCellWithHeadsSwitchedOff) {
     Scenario s = toy(grouped(), text);
     s.interventions = {headOff(0, 1), headOff(1, 3)};
