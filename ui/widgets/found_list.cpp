@@ -20,6 +20,17 @@
 
 namespace headscope {
 
+// A list that shows whole rows only.
+class WholeRows : public QTreeWidget {
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        const int row = sizeHintForRow(0);
+        if (const int rest = row > 0 ? contentsRect().height() % row : 0; rest != viewportMargins().bottom())
+            setViewportMargins(0, 0, 0, rest);
+        QTreeWidget::resizeEvent(event);
+    }
+};
+
 FoundList::FoundList(Workspace& workspace, HeadSurvey& survey, QWidget* parent)
     : QWidget(parent), m_workspace(workspace), m_survey(survey) {
     auto* column = new QVBoxLayout(this);
@@ -121,7 +132,7 @@ void FoundList::showKind(const QString& label) {
 }
 
 void FoundList::createList() {
-    m_list = new QTreeWidget;
+    m_list = new WholeRows;
     m_list->setAccessibleName(tr("Found in this sentence"));
     m_list->setColumnCount(3);
     m_list->setHeaderHidden(true);
