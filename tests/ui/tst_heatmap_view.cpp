@@ -67,6 +67,26 @@ private:
 private slots:
     void initTestCase() { qRegisterMetaType<std::optional<CellRef>>("std::optional<headscope::CellRef>"); }
 
+    // Above the columns of each head a strip in its colour, over all of them and nothing else.
+    void aBandHasTheColourOfItsHead() {
+        HeatmapContents contents = contentsOf(6, 12);
+        contents.bandStarts = {0, 4, 8};
+        contents.bandHeads = {BandHead{2, false}, BandHead{5, false}, BandHead{1, true}};
+        const auto view = shown(contents);
+        view->clearFocus(); // its frame goes over the strip
+        const QImage picture = view->grab().toImage();
+        const double cellHeight = view->cellCentre({1, 0}).y() - view->cellCentre({0, 0}).y();
+        for (int c = 0; c < 12; ++c) {
+            const QPointF centre = view->cellCentre({0, c});
+            const double top = centre.y() - cellHeight / 2;
+            const QColor expected = contents.bandHeads[static_cast<std::size_t>(c / 4)].color(theme().dark);
+            int found = 0; // of the pixels of the gap between labels and cells
+            for (int y = static_cast<int>(top) - 6; y < static_cast<int>(top); ++y)
+                found += picture.pixelColor(static_cast<int>(centre.x()), y) == expected ? 1 : 0;
+            QVERIFY2(found == 3, qPrintable(QStringLiteral("column %1: %2").arg(c).arg(found)));
+        }
+    }
+
     void everyCellHasTheColorOfItsNumber_data() {
         QTest::addColumn<int>("rows");
         QTest::addColumn<int>("cols");

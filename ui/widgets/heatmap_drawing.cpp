@@ -89,7 +89,9 @@ bool HeatmapView::Private::drawBands(QPainter& painter) {
         if (right - left < 1)
             continue;
         const QColor color = contents().bandHeads[b].color(dark());
-        painter.fillRect(QRectF(left, cells.top() - strip - 1, right - left - 1, strip), color);
+        painter.setRenderHint(QPainter::Antialiasing, false); // whole pixels, as the cells
+        painter.fillRect(QRectF(left, std::floor(cells.top()) - strip - 1, right - left - 1, strip), color);
+        painter.setRenderHint(QPainter::Antialiasing);
         const QString name = bandName(b);
         const double width = metrics.horizontalAdvance(name);
         if (width + 4 > right - left)
