@@ -41,17 +41,31 @@ Autosave::~Autosave() {
     discard();
 }
 
+bool Autosave::lock() {
+    if (m_lock)
+        return true;
+    QDir().mkpath(QFileInfo(m_path).path());
+    auto lock = std::make_unique<QLockFile>(lockOf(m_path));
+    lock->setStaleLockTime(0); // however long the program runs
+    if (!lock->tryLock(0))
+        return false;
+    m_lock = std::move(lock);
+    return true;
+}
+
+void Autosave::adopt(const QString& left) {
+    if (!lock() || left == m_path)
+        return;
+    remove(m_path);
+    QFile::rename(left, m_path);
+    QFile::rename(noteOf(left), noteOf(m_path));
+}
+
 void Autosave::saveNow() {
     if (m_workspace.undoStack()->isClean())
         return;
-    if (!m_lock) {
-        QDir().mkpath(QFileInfo(m_path).path());
-        auto lock = std::make_unique<QLockFile>(lockOf(m_path));
-        lock->setStaleLockTime(0); // however long the program runs
-        if (!lock->tryLock(0))
-            return;
-        m_lock = std::move(lock);
-    }
+    if (!lock())
+        return;
     const Document document{m_workspace.scenario(), m_workspace.view()};
     const auto work = [document, path = m_path, of = m_document](const std::stop_token& stop) {
         writeFileAtomically(toUtf8(noteOf(path)), [&of](std::ostream& out) { out << toUtf8(of); });

@@ -29,6 +29,7 @@ public:
     // cannot be written to is no reason to disturb.
     void saveNow();
     void discard();
+    void adopt(const QString& left); // work that was recovered: its file is this program's now, until it is saved
     void setDocument(const QString& file) { m_document = file; } // whose changes they are; empty: of none yet
     QString path() const { return m_path; }
 
@@ -39,6 +40,8 @@ public:
     static void remove(const QString& left);
 
 private:
+    bool lock();
+
     Workspace& m_workspace;
     QString m_path, m_document;
     std::unique_ptr<QLockFile> m_lock; // held while the file is there and this program runs

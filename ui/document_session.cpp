@@ -365,8 +365,8 @@ void DocumentSession::offerRecovery(const QString& folder) {
                 const Document document = openScenario(toUtf8(path));
                 m_workspace.edit(tr("Recover unsaved work"), document.scenario);
                 m_workspace.setView(document.view);
-                m_path = of;
-                emit stateChanged();
+                emit recovered(path);
+                return Autosave::remove(path); // where nobody has adopted it
             } catch (const std::exception& error) {
                 emit problem(fromUtf8(error.what()));
                 continue; // the file stays

@@ -52,7 +52,8 @@ public:
     void stopTask();                        // what is being opened or saved is given up; everything stays as it is
     void openText(const QString& text);     // in place of the first one
     void openTextFile(const QString& path); // UTF-8
-    // Offers what a crash has left behind (Autosave) and takes it up as an unsaved, undoable change; asks once a file.
+    // Offers what a crash has left behind (Autosave) and takes one up as an unsaved, undoable change without a file of
+    // its own: what undo brings back is not what that file holds. The others wait for the next start.
     void offerRecovery(const QString& folder);
 
     void fillRecentMenu(QMenu* menu);
@@ -61,6 +62,7 @@ public:
 signals:
     void stateChanged();
     void problem(const QString& sentence);
+    void recovered(const QString& path);   // what an autosave had: still only there
     void written(const QString& path);     // an export, which leaves no trace in the window
     void taskChanged(const QString& task); // "Opening model.gguf"; empty: done
     void taskProgressed(double fraction);

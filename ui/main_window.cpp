@@ -68,6 +68,7 @@ MainWindow::MainWindow(Document document, bool remembers, QWidget* parent)
     m_autosave = new Autosave(*m_workspace, Autosave::defaultFolder(), this);
     connect(m_session, &DocumentSession::stateChanged, m_autosave,
             [this] { m_autosave->setDocument(m_session->path()); });
+    connect(m_session, &DocumentSession::recovered, m_autosave, &Autosave::adopt);
 }
 
 // What goes down with the window must not be heard by it any more.
