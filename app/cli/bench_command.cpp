@@ -45,6 +45,9 @@ void refuseUnusedOptions(const BenchOptions& o, Job job) {
 
 // A text of n tokens: numbered words, or ids where the model has numbers for its tokens.
 Scenario scenarioOf(const ModelSource& source, const SharedModel& model, int n) {
+    if (const int most = model->config().maxTokens; n > most)
+        throw InputError("--n: expected at most " + std::to_string(most) + " tokens for " + source.name + ", found " +
+                         std::to_string(n));
     ScenarioRequest request;
     request.source = source;
     if (isWordModel(*model)) {

@@ -116,6 +116,9 @@ Work workOf(const BenchmarkRequest& r, const Backend& backend) {
         return {[job, &backend] { job->run(backend); }, 4 * n * d * d + 2 * n * n * d};
     }
     case Job::Edit: {
+        if (const int most = ModelConfig().maxTokens; r.n > most) // before its text is made
+            throw InputError("--n: expected at most " + std::to_string(most) + " tokens for an edit of toy, found " +
+                             std::to_string(r.n));
         ScenarioRequest request;
         request.source.name = "toy";
         request.source.toy.dModel = r.dModel;

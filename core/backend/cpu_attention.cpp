@@ -194,14 +194,8 @@ private:
             throw Cancelled();
         const std::size_t h = block.of;
         const HeadProblem& p = m_heads[h];
-        if (p.softmaxOverQueries) {
-            const auto visitHead = [&](int, int row, MatrixView weights) {
-                m_visit(static_cast<int>(h), row, weights);
-            };
-            referenceBackend().attendAll({&p, 1}, {&m_targets[h], 1},
-                                         m_visit ? Backend::VisitWeights(visitHead) : Backend::VisitWeights(), m_stop);
-            return;
-        }
+        if (p.softmaxOverQueries)
+            return computeOverQueries(h);
         const std::int64_t rows = rowsOf(p), blocks = blocksOfHead(h);
         const int first = static_cast<int>(rows * block.index / blocks);
         const int last = static_cast<int>(rows * (block.index + 1) / blocks);
@@ -213,6 +207,25 @@ private:
         computeRows(p, m_keys[m_keysOf[h]], m_begin + first, m_begin + last, to, m_stream);
         if (m_visit)
             m_visit(static_cast<int>(h), m_begin + first, to.weights);
+    }
+
+    // Of the class rule: what comes before the softmax has the bits of any head, or a comparison of both would show
+    // the difference between two roundings. The softmax of columns is the reference's.
+    void computeOverQueries(std::size_t h) const {
+        const HeadProblem& p = m_heads[h];
+        HeadTarget before = m_targets[h], after;
+        std::swap(before.weights, after.weights);
+        std::swap(before.output, after.output);
+        if (before.scores || before.scaled || before.masked)
+            for (int first = 0; first < p.q.rows; first += rowsPerTile) {
+                const int last = std::min(first + rowsPerTile, p.q.rows);
+                computeRows(p, m_keys[m_keysOf[h]], first, last, before.rowRange(first, last), false);
+            }
+        const Backend::VisitWeights visitHead = [&](int, int row, MatrixView weights) {
+            m_visit(static_cast<int>(h), row, weights);
+        };
+        if (after.weights || after.output || m_visit)
+            referenceBackend().attendAll({&p, 1}, {&after, 1}, m_visit ? visitHead : Backend::VisitWeights(), m_stop);
     }
 
     std::span<const HeadProblem> m_heads;

@@ -1,6 +1,6 @@
 // Attention on the CPU's kernels: keys and values packed once for all heads that share them, rows in blocks, blocks
-// handed out to the threads. The class rule softmax-queries is the reference's own, head by head. Not here: linear
-// layers (cpu_backend.cpp), the arithmetic of a block (kernels/attend_part.h).
+// handed out to the threads. The softmax of the class rule softmax-queries is the reference's own, head by head. Not
+// here: linear layers (cpu_backend.cpp), the arithmetic of a block (kernels/attend_part.h).
 #pragma once
 
 #include "core/backend/backend.h"

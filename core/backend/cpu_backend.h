@@ -1,6 +1,5 @@
 // The fast CPU backend: fused scores, softmax and A V over (head, block of rows), packed linear layers, a few threads.
-// Single precision throughout: it agrees with the reference to the tolerance in tests/core/backend_test.cpp. The class
-// rule softmax-queries is the reference's own, head by head.
+// Single precision throughout: it agrees with the reference to the tolerance in tests/core/backend_test.cpp.
 // The arithmetic is in kernels/; here is who computes what, where it is kept and what is shared out.
 #pragma once
 

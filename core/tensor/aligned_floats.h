@@ -1,5 +1,5 @@
-// AlignedFloats: a block of floats in pages (page_allocator.h). Not a matrix:
-// packed operands and scratch of the fast backend. The values are not initialised.
+// AlignedFloats: a block of floats in pages (page_allocator.h). Not a matrix: packed operands and scratch of the fast
+// backend. The values are not initialised.
 #pragma once
 
 #include <cstddef>

@@ -64,6 +64,7 @@ TEST(Bench, WhatCannotBeTimedIsRefusedByName) {
     expectRefused({"bench", "--job", "edit", "--layers", "2"}, {"--layers", "edit"});
     expectRefused({"bench", "--job", "model", "--model", "patterns", "--n", "600"}, {"600", "512"});
     expectRefused({"bench", "--n", "2000000", "--rounds", "1"}, {"memory", "--n"}); // before it is allocated
+    expectRefused({"bench", "--job", "edit", "--n", "100000000"}, {"--n", "16384", "100000000"});
 }
 
 } // namespace

@@ -308,6 +308,29 @@ TEST_P(Backends, WhatElseIsAskedForChangesNoBit) {
     }
 }
 
+// A comparison of a class rule with the right way shows nothing where the rule changes nothing.
+TEST_P(Backends, AClassRuleChangesNoBitOfTheStagesBeforeIt) {
+    for (const Case& c : cases()) {
+        if (c.options.softmaxOverQueries || c.options.maskAfterSoftmax) {
+            continue;
+        }
+        SCOPED_TRACE(c.name);
+        const Head head(c);
+        const HeadRows right = backend->attend(head.problem, 0, c.n, everything);
+        HeadProblem wrong = head.problem;
+        wrong.softmaxOverQueries = true;
+        const HeadRows overQueries = backend->attend(wrong, 0, c.n, everything);
+        EXPECT_EQ(overQueries.scores, right.scores);
+        EXPECT_EQ(overQueries.scaled, right.scaled);
+        EXPECT_EQ(overQueries.masked, right.masked);
+        wrong = head.problem;
+        wrong.maskAfterSoftmax = true;
+        const HeadRows maskedLate = backend->attend(wrong, 0, c.n, everything);
+        EXPECT_EQ(maskedLate.scores, right.scores);
+        EXPECT_EQ(maskedLate.scaled, right.scaled);
+    }
+}
+
 // Maps that do not fit into the cache are written past it.
 TEST_P(Backends, LargeMapsHaveTheBitsOfTheirRows) {
     Case c{.name = "large"};

@@ -58,6 +58,7 @@ void ExportDialog::createSizes(QFormLayout* form) {
     form->addRow(tr("width"), m_width);
     m_height = new QDoubleSpinBox;
     m_height->setObjectName(QStringLiteral("height"));
+    m_height->setSingleStep(10);
     m_height->setRange(0, 2000); // not remembered: another figure needs another one
     m_height->setSpecialValueText(tr("from the contents"));
     m_height->setToolTip(tr("Height of the whole figure; 0: as its contents need"));
@@ -189,8 +190,10 @@ void ExportDialog::preview() {
                       [this, dpi](const Outcome<QImage>& outcome) {
                           const auto* failure = std::get_if<Failure>(&outcome);
                           m_save->setEnabled(!failure);
-                          if (failure)
+                          if (failure) {
+                              m_facts->clear();
                               return m_preview->setText(failure->sentence);
+                          }
                           if (const auto* picture = std::get_if<QImage>(&outcome)) {
                               m_picture = *picture;
                               const QSizeF size = QSizeF(m_picture.size()) * 25.4 / previewDpi;
