@@ -7,6 +7,7 @@
 #include "ui/stage_text.h"
 #include "ui/workspace.h"
 
+#include <QAbstractButton>
 #include <QDateTime>
 #include <QEventLoop>
 #include <QFileDialog>
