@@ -22,32 +22,27 @@ public:
         assert(x.cols == w.view.rows && out.rows == x.rows && out.cols == w.view.cols);
         if (w.view.cols == 1 && x.rows > 1)
             return columnInto(x, w.view, bias, out);
-        // A panel meets as many rows as stay in the second cache together: the weights come from memory once for all
-        // of them.
-        constexpr int cachedFloats = 160 * 1024;
-        const int k = x.cols, panels = panelsOf(w.view.cols);
-        int rowsPerPiece = std::max(1, cachedFloats / k / rowsPerLinear) * rowsPerLinear;
-        if (panels * blocksOf(x.rows, rowsPerPiece) < 4 * threadCount())
-            rowsPerPiece = rowsPerLinear;
-        const std::size_t panelSize = static_cast<std::size_t>(k) * panelWidth;
-        const PackedWeights::Panels packed = m_packed.of(w, x.rows);
-        parallelFor(
-            panels * blocksOf(x.rows, rowsPerPiece),
-            [&](int piece) {
-                const int p = piece % panels, begin = piece / panels * rowsPerPiece, col = p * panelWidth;
-                const int end = std::min(begin + rowsPerPiece, x.rows);
-                const float* panel = packed ? packed->data() + static_cast<std::size_t>(p) * panelSize : nullptr;
-                if (!panel) {
-                    float* own = scratch(ScratchSlot::PackedWeights, panelSize);
-                    kernels().packPanel(w.view.data, w.view.stride, k, w.view.cols, p, own);
-                    panel = own;
-                }
-                for (int row = begin; row < end; row += rowsPerLinear)
-                    kernels().linearPanel(x.data + row * x.stride, x.stride, std::min(rowsPerLinear, end - row), k,
-                                          panel, bias ? bias->data() + col : nullptr, out.data + row * out.stride + col,
+        const bool shared = static_cast<double>(x.rows) * x.cols * out.cols > worthSharing;
+        const int panels = panelsOf(w.view.cols), blocks = blocksOf(x.rows, rowsPerLinear);
+        const std::size_t panelSize = static_cast<std::size_t>(x.cols) * panelWidth;
+        const PackedWeights::Panels kept = m_packed.of(w, x.rows);
+        // What nobody keeps is packed for this product alone, as many panels at a time as stay in the third cache.
+        constexpr int cachedFloats = 1 << 20;
+        const int together = kept ? panels : std::max(1, cachedFloats / std::max(1, x.cols * panelWidth));
+        for (int first = 0; first < panels; first += together) {
+            const int count = std::min(together, panels - first);
+            const float* packed = kept ? kept->data() : packSome(w.view, first, count, shared);
+            parallelFor(
+                count * blocks,
+                [&](int piece) {
+                    const int p = piece % count, row = piece / count * rowsPerLinear, col = (first + p) * panelWidth;
+                    kernels().linearPanel(x.data + row * x.stride, x.stride, std::min(rowsPerLinear, x.rows - row),
+                                          x.cols, packed + static_cast<std::size_t>(p) * panelSize,
+                                          bias ? bias->data() + col : nullptr, out.data + row * out.stride + col,
                                           out.stride, std::min(panelWidth, out.cols - col));
-            },
-            static_cast<double>(x.rows) * k * out.cols > worthSharing);
+                },
+                shared);
+        }
     }
 
     HeadRows attend(const HeadProblem& p, int begin, int end, HeadWanted wanted) const override {
@@ -79,6 +74,19 @@ private:
     static std::string threads() {
         const int count = threadCount();
         return std::to_string(count) + (count == 1 ? " thread" : " threads");
+    }
+
+    static const float* packSome(MatrixView w, int first, int count, bool shared) {
+        const std::size_t panelSize = static_cast<std::size_t>(w.rows) * panelWidth;
+        float* const packed = scratch(ScratchSlot::PackedWeights, panelSize * static_cast<std::size_t>(count));
+        parallelFor(
+            count,
+            [&](int p) {
+                kernels().packPanel(w.data, w.stride, w.rows, w.cols, first + p,
+                                    packed + static_cast<std::size_t>(p) * panelSize);
+            },
+            shared);
+        return packed;
     }
 
     // A single column, as one weight that was edited asks for.

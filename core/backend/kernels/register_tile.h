@@ -17,15 +17,15 @@ struct RowPointers {
     Float* four[(Rows + 3) / 4];
     std::ptrdiff_t stride;
 
-    __attribute__((always_inline)) RowPointers(Float* first, std::ptrdiff_t apart) : stride(apart) {
+    INLINE_MEMBER RowPointers(Float* first, std::ptrdiff_t apart) : stride(apart) {
         UNROLL
         for (int g = 0; g < (Rows + 3) / 4; ++g) {
             four[g] = first + g * 4 * stride;
             asm("" : "+r"(four[g])); // not to be put together again
         }
     }
-    __attribute__((always_inline)) Float* operator[](int r) const { return four[r / 4] + r % 4 * stride; }
-    __attribute__((always_inline)) void nextColumn() {
+    INLINE_MEMBER Float* operator[](int r) const { return four[r / 4] + r % 4 * stride; }
+    INLINE_MEMBER void nextColumn() {
         UNROLL
         for (Float*& p : four)
             ++p;
@@ -64,7 +64,7 @@ INLINE Tiles tilesOf(int rows) {
 
 struct Nothing {};
 
-// The same, and meanwhile(first row, rows) for every few rows of the tile, evenly spread over the multiplications.
+// The same, and meanwhile(rows) for every few rows of the tile, evenly spread over the multiplications.
 // Stores that wait for their memory hold the lines through which a panel comes into the first cache: a few at a time
 // cost nothing, all at once stop the multiplying.
 template<int Rows, class Meanwhile>
@@ -75,7 +75,7 @@ INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, i
         const int end = k * (part + 1) / parts;
         multiplyAdd<Rows>(a + i, stride, b + i * panelWidth, end - i, sums, ahead + i * line);
         i = end;
-        meanwhile(part * few, least(few, Rows - part * few));
+        meanwhile(least(few, Rows - part * few));
     }
 }
 
@@ -88,15 +88,13 @@ INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b,
         if constexpr (same<Meanwhile, Nothing>)
             multiplyAdd<Rows>(a, stride, b + c, k, sums, ahead);
         else
-            multiplyAdd<Rows>(a, stride, b + c, k, sums, ahead,
-                              [&](int r, int count) { meanwhile(row + r, count, c); });
+            multiplyAdd<Rows>(a, stride, b + c, k, sums, ahead, meanwhile);
         put(row, c, sums);
     }
 }
 
 // A (rows, k) times k rows of a panel, `cols` columns of it, in register tiles: put(row, column, Vec (&sums)[Rows][2])
-// takes what came out of each. meanwhile(first row, rows, column) is called for the rows of a tile while it is
-// computed.
+// takes what came out of each. meanwhile(rows) is called while a tile is computed, for some of its rows in turn.
 template<class Put, class Meanwhile = Nothing>
 INLINE void product(const Tiles& tiles, const float* a, std::ptrdiff_t stride, const float* b, int cols, int k,
                     const Put& put, const Meanwhile& meanwhile = {}) {

@@ -1,7 +1,8 @@
 // Vectors as g++ and clang know them, in the width of the level this file is compiled for. Included by kernels_impl.h
 // alone. Nothing from the standard library: an inline function of it, compiled here for a large machine, could be the
 // copy that the linker keeps for everybody.
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE_MEMBER inline __attribute__((always_inline))
+#define INLINE static INLINE_MEMBER
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
