@@ -16,6 +16,7 @@
 #include "ui/widgets/sentence_bar.h"
 #include "ui/widgets/stage_panel.h"
 #include "ui/widgets/stage_stepper.h"
+#include "ui/widgets/status_line.h"
 #include "ui/widgets/view_controls.h"
 
 #include <QCloseEvent>
@@ -23,6 +24,7 @@
 #include <QDropEvent>
 #include <QFileDialog>
 #include <QInputDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMessageBox>
@@ -35,6 +37,7 @@
 #include <QToolButton>
 #include <QUrl>
 
+#include <algorithm>
 #include <memory>
 
 using namespace headscope;
@@ -173,6 +176,19 @@ private slots:
         window->sentenceBar().setText(QStringLiteral("five six seven"));
         waitUntilSettled();
         QVERIFY(!window->workspace().view().cell);
+    }
+
+    void aWordThatTheVocabularyLacksIsNamedWithItsPieces() {
+        const auto window = shownWindow(documentOf(QStringLiteral("The quantum dog sleeps"), "story"));
+        const auto pieces = std::ranges::count_if(window->workspace().scenario().query.tokens, [](const Token& t) {
+            return t.range && t.range->start >= 4 && t.range->end <= 11; // the bytes of "quantum"
+        });
+        QVERIFY(pieces > 3);
+        QString said;
+        for (const QLabel* label : window->findChild<StatusLine*>()->findChildren<QLabel*>())
+            said += label->toolTip();
+        QVERIFY2(said.contains(QStringLiteral("quantum in %1 pieces").arg(pieces)), qPrintable(said));
+        QVERIFY2(!said.contains(QStringLiteral("dog in")), qPrintable(said));
     }
 
     // --- dropping

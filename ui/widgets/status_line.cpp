@@ -1,5 +1,6 @@
 #include "ui/widgets/status_line.h"
 
+#include "core/analysis/shown.h"
 #include "core/backend/backend.h"
 #include "ui/head_survey.h"
 #include "ui/stage_text.h"
@@ -167,6 +168,28 @@ static QString whereAndHowFast(const AttentionTrace& trace) {
     return text;
 }
 
+// "quantum in 6 pieces, physicist in 9": words that the model's vocabulary lacks, so that its heads see letters.
+static QString wordsInPieces(const Scenario& scenario) {
+    constexpr int readable = 200; // tokens: nobody wants this of a long text
+    constexpr std::size_t manyPieces = 4;
+    constexpr qsizetype mostWords = 2;
+    QStringList words;
+    const auto look = [&](const TokenSequence& tokens) {
+        if (tokens.size() > readable)
+            return;
+        for (const ShownAxis::Place& word : tokenAxis(tokens, Special::Hide, true).places)
+            if (word.tokens.size() >= manyPieces)
+                words << StatusLine::tr("%1 in %2 pieces").arg(fromUtf8(word.label)).arg(word.tokens.size());
+    };
+    look(scenario.query);
+    if (scenario.key)
+        look(*scenario.key);
+    words.removeDuplicates();
+    if (const qsizetype more = words.size() - mostWords; more > 0)
+        words = words.mid(0, mostWords) << StatusLine::tr("%1 more so").arg(more);
+    return words.join(QStringLiteral(", "));
+}
+
 void StatusLine::refresh() {
     const SharedTrace& trace = m_workspace.trace();
     if (!trace)
@@ -180,6 +203,8 @@ void StatusLine::refresh() {
     facts << (scenario.key ? tr("%1 × %2 tokens, %3 heads").arg(scenario.queries()).arg(scenario.keys())
                            : tr("%1 tokens, %2 heads").arg(scenario.queries()))
                  .arg(config.layers * config.heads);
+    if (const QString words = wordsInPieces(scenario); !words.isEmpty())
+        facts << words;
     if (!theme().projector) // large letters leave no room for it
         facts << whereAndHowFast(*trace);
     if (!m_saved.isEmpty())
