@@ -1,11 +1,12 @@
-// The options that commands share, and how they become a scenario. Knows which options were given, so that one that the
-// chosen model does not use is refused by name, and so that options beside --scenario FILE override what the file says.
+// The options that commands share. Knows which were given, so that one that the chosen model does not use is refused by
+// name. Not here: how they become a scenario (scenario_options.h).
 #pragma once
 
 #include "app/cli/command_line.h"
 #include "app/cli/streams.h"
 #include "core/attention/trace.h"
-#include "core/exchange/scenario_file.h"
+#include "core/attention/view.h"
+#include "core/model/builtin.h"
 #include "core/tensor/errors.h"
 
 #include <optional>
@@ -46,6 +47,8 @@ void addSizeOptions(CommandLine& line, ModelOptions& options);      // without -
 void addComputeOptions(CommandLine& line, ComputeOptions& options); // model and text options included
 void addStageOption(CommandLine& line, ComputeOptions& options);    // for the commands that take one
 
+void refuseIf(bool given, const std::string& sentence); // throws it as InputError
+bool fileExists(const std::string& path);
 bool isBuiltinModel(const std::string& name);
 bool isWordModel(const Model& model); // its tokens are whole words, and it adds no special ones
 
@@ -53,9 +56,7 @@ bool isWordModel(const Model& model); // its tokens are whole words, and it adds
 ModelSource modelSource(const ModelOptions& options, ModelSource base = {});    // what was not given stays as in base
 void refuseHeadsOption(const ModelOptions& options, const Model& model);        // --heads beside a trained model
 std::string readTextFile(const std::string& path, std::istream& standardInput); // "-" is standard input; valid UTF-8
-// The scenario, checked, with the view of --scenario or the default one. Notes go to streams.err.
-Document openDocument(const ComputeOptions& options, const Streams& streams);
-void setThreads(const OptionText& threads); // --threads, for the whole program
+void setThreads(const OptionText& threads);                                     // --threads, for the whole program
 // The scenario traced; what is beyond the range of float32 is noted.
 SharedTrace traceNoted(const Scenario& scenario, const Backend& backend, const Streams& streams);
 const Backend& chosenBackend(const ComputeOptions& options);

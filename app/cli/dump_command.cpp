@@ -1,6 +1,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/common_options.h"
 #include "app/cli/numbers.h"
+#include "app/cli/scenario_options.h"
 #include "core/analysis/shown.h"
 #include "core/exchange/atomic_file.h"
 #include "core/exchange/dump.h"

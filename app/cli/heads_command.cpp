@@ -2,6 +2,7 @@
 #include "app/cli/common_options.h"
 #include "app/cli/json_text.h"
 #include "app/cli/numbers.h"
+#include "app/cli/scenario_options.h"
 #include "app/cli/table.h"
 #include "core/analysis/metrics.h"
 

@@ -4,6 +4,7 @@
 #include "app/cli/json_text.h"
 #include "app/cli/model_facts.h"
 #include "app/cli/numbers.h"
+#include "app/cli/scenario_options.h"
 #include "app/cli/table.h"
 #include "core/analysis/cost.h"
 #include "core/attention/head_stages.h"

@@ -4,6 +4,7 @@
 
 #ifdef HEADSCOPE_WITH_UI
 #include "app/cli/offscreen_application.h"
+#include "app/cli/scenario_options.h"
 #include "core/attention/trace.h"
 #include "ui/render/figure.h"
 #endif
