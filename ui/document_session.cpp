@@ -49,7 +49,8 @@ Document firstDocument() {
 Scenario withModel(const Scenario& scenario, ModelSource source, const OpenHooks& hooks) {
     ScenarioRequest request;
     const bool worked = source.name == "worked-example";
-    const bool leavesWorked = scenario.source.name == "worked-example" && !worked;
+    const bool leavesWorked =
+        scenario.source.name == "worked-example" && !worked && scenario.firstText() == workedExampleText();
     source.cross = source.cross && source.name == "toy";
     request.text = worked ? std::string(workedExampleText()) : scenario.firstText();
     if (leavesWorked || !hasVisibleCharacter(*request.text))
@@ -201,6 +202,7 @@ void DocumentSession::endSaving(const Outcome<QString>& outcome, const Scenario&
         remember(m_path);
         if (saved == m_workspace.scenario()) // else it has been changed since
             m_workspace.undoStack()->setClean();
+        emit scenarioSaved();
     }
     tellTask();
     emit stateChanged();
@@ -297,13 +299,21 @@ bool DocumentSession::mayDiscard() {
     return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save() && finishSaving());
 }
 
+// The worked example brings its own sentence; behind it the user's comes back.
 void DocumentSession::useModel(const ModelSource& source) {
-    takeModel(source, m_workspace.scenario());
+    const Scenario& scenario = m_workspace.scenario();
+    const bool isWorked = scenario.source.name == "worked-example";
+    if (!isWorked)
+        m_ownText = fromUtf8(scenario.firstText());
+    if (isWorked && !m_ownText.isEmpty() && scenario.firstText() == workedExampleText())
+        return useModel(source, m_ownText);
+    takeModel(source, scenario);
 }
 
 void DocumentSession::useModel(const ModelSource& source, const QString& text) {
     Scenario scenario = m_workspace.scenario();
     (scenario.texts ? scenario.texts->source : scenario.query).source = toUtf8(text);
+    m_ownText = text;
     takeModel(source, scenario);
 }
 

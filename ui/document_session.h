@@ -66,6 +66,7 @@ signals:
     void written(const QString& path);     // an export, which leaves no trace in the window
     void taskChanged(const QString& task); // "Opening model.gguf"; empty: done
     void taskProgressed(double fraction);
+    void scenarioSaved();
     void savingEnded();
     void tooLong(const QString& text, const QString& why); // a text, for this model
     // A model was opened that takes only a part of this text, and shows it.
@@ -88,6 +89,7 @@ private:
     QStringList m_recent;
     bool m_remembers = true;
     QString m_openingTask, m_savingTask, m_exportingTask; // what is said of them
+    QString m_ownText;                                    // the user's, before the worked example
     bool m_savedLast = true;                              // the last saving has worked
     LatestWins<Document> m_opening;
     LatestWins<Scenario> m_switching;

@@ -86,6 +86,11 @@ void MainWindow::connectWorkspace() {
     connect(m_workspace, &Workspace::scenarioChanged, this, &MainWindow::showTitle);
     connect(m_session, &DocumentSession::problem, m_messages, &MessageStrip::say);
     connect(m_session, &DocumentSession::written, this, &MainWindow::sayWritten);
+    connect(m_session, &DocumentSession::scenarioSaved, this, [this] {
+        if (!m_sentence->refusedText().isEmpty())
+            m_messages->say(tr("Saved with the text of the result below, “%1”: the one in the field cannot be used.")
+                                .arg(fromUtf8(m_workspace->scenario().firstText())));
+    });
     connect(m_session, &DocumentSession::taskChanged, m_status, &StatusLine::setTask);
     connect(m_session, &DocumentSession::taskProgressed, m_status, &StatusLine::setTaskProgress);
     connect(m_status, &StatusLine::taskCancelled, m_session, &DocumentSession::stopTask);
@@ -116,7 +121,7 @@ void MainWindow::connectWorkspace() {
     connect(m_sentence, &SentenceBar::modelRequested, this, [this](const QString& name) {
         ModelSource source;
         source.name = toUtf8(name);
-        m_session->useModel(source);
+        useModel(source);
     });
     connect(m_sentence, &SentenceBar::openRequested, m_session, &DocumentSession::openByDialog);
     connect(m_sentence, &SentenceBar::toyOptionsRequested, this, &MainWindow::showToyOptions);
@@ -164,10 +169,21 @@ void MainWindow::sayWritten(const QString& path) {
     m_status->showMessage(tr("Written: %1").arg(path), milliseconds);
 }
 
-void MainWindow::showMirror() {
-    if (!m_mirror)
+// A text that the present model refuses may suit the next one.
+void MainWindow::useModel(const ModelSource& source) {
+    const QString text = m_sentence->refusedText();
+    text.isEmpty() ? m_session->useModel(source) : m_session->useModel(source, text);
+}
+
+void MainWindow::toggleMirror() {
+    if (!m_mirror) {
         m_mirror = new MirrorWindow(*m_workspace, this);
-    m_mirror->showOnOtherScreen();
+        for (QAction* action : findChildren<QAction*>()) // its keys are those of the window, but for its own two
+            if (!action->shortcut().isEmpty() && action->shortcut() != Qt::Key_Escape &&
+                action->shortcut() != Qt::Key_F11)
+                m_mirror->addAction(action);
+    }
+    m_mirror->isVisible() ? m_mirror->hide() : m_mirror->showOnOtherScreen();
 }
 
 void MainWindow::showWeight(const TensorId& id, int row, int col) {

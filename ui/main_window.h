@@ -83,7 +83,8 @@ private:
     void capHeads();
     void showExport();
     void sayWritten(const QString& path);
-    void showMirror();
+    void toggleMirror();
+    void useModel(const ModelSource& source);
     void showWeight(const TensorId& id, int row, int col); // in the table that it belongs to
     QList<QDockWidget*> docks() const;
     void copyCommand();

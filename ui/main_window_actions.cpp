@@ -183,7 +183,7 @@ void MainWindow::createModelMenu() {
         source.name = model.name;
         QAction* action =
             add(menu, fromUtf8(model.name), QKeySequence(Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + number++)),
-                fromUtf8(model.what), [this, source] { m_session->useModel(source); });
+                fromUtf8(model.what), [this, source] { useModel(source); });
         tickWhere(menu, action, [this, name = source.name] { return m_workspace->scenario().source.name == name; });
     }
     menu->addSeparator();
@@ -305,7 +305,7 @@ void MainWindow::addWindowActions(QMenu* menu) {
         [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     menu->addSeparator();
     add(menu, tr("&Mirror on another screen"), QKeySequence(Qt::SHIFT | Qt::Key_F11),
-        tr("The picture alone, in a window of its own"), [this] { showMirror(); });
+        tr("The picture alone, in a window of its own"), [this] { toggleMirror(); });
     menu->addSeparator();
     int dockNumber = 2;
     QMenu* panels = menu->addMenu(tr("P&anels"));
@@ -332,7 +332,7 @@ void MainWindow::createLearnMenu() {
     for (const Example& example : examples()) {
         QAction* action = menu->addAction(example.title);
         action->setToolTip(example.shows);
-        connect(action, &QAction::triggered, this, [this, example] { m_sentence->setText(example.text); });
+        connect(action, &QAction::triggered, this, [this, example] { m_sentence->showExample(example); });
         needsModel(action);
     }
 }

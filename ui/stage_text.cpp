@@ -145,6 +145,10 @@ QString stepSubtitle(const Scenario& scenario, int step) {
         return scaleText(scenario);
     case Stage::Masked: {
         const QString name = fromUtf8(maskName(scenario.mask));
+        const auto byHand =
+            std::ranges::count(scenario.interventions, Intervention::Kind::MaskCell, &Intervention::kind);
+        if (name == QLatin1String("model") && byHand > 0)
+            return QStringLiteral("%1 + %2").arg(c.causal ? QStringLiteral("causal") : QString()).arg(byHand).trimmed();
         if (name == QLatin1String("model"))
             return c.causal ? QStringLiteral("causal") : QStringLiteral("none");
         return name.size() > 10 ? name.left(9) + QStringLiteral("…") : name;

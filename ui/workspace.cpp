@@ -141,6 +141,10 @@ void Workspace::showFigure(FigureKind figure) {
     setView(std::move(view));
 }
 
+void Workspace::letPinFollow() {
+    m_pinIsOurs = true;
+}
+
 void Workspace::setView(View view) {
     view = clampedView(std::move(view), m_scenario);
     if (view == m_view)

@@ -44,8 +44,9 @@ public:
     void showFigure(FigureKind figure); // links are those of the weights: nothing else has a width
     // A head that has something to say about this text: taken when nobody chose one since the model was opened.
     void offerHead(LayerIndex layer, HeadIndex head, std::optional<CellRef> cell);
-    void keepHead(); // the present one was chosen
-    void compute();  // again: after a cancel or a failure
+    void keepHead();     // the present one was chosen
+    void letPinFollow(); // the next text brings its strongest cell, whoever pinned the present one
+    void compute();      // again: after a cancel or a failure
     // What computes (TraceRunner::setBackend), and computes anew with it.
     void setBackend(const QString& name);
     const QString& backend() const { return m_runner.backend(); }

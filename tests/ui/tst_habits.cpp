@@ -5,7 +5,9 @@
 #include "ui/autosave.h"
 #include "ui/copying.h"
 #include "ui/document_session.h"
+#include "ui/examples.h"
 #include "ui/main_window.h"
+#include "ui/mirror_window.h"
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
@@ -124,6 +126,15 @@ float weightAt(MainWindow& window, int row, int col) {
     return (*stageMatrix(*window.workspace().trace(), LayerIndex{0}, HeadIndex{0}, Stage::Weights))(row, col);
 }
 
+void useModel(MainWindow& window, const QString& name) {
+    emit window.sentenceBar().modelRequested(name);
+    waitUntilSettled();
+}
+
+QString textOf(MainWindow& window) {
+    return fromUtf8(window.workspace().scenario().firstText());
+}
+
 } // namespace
 
 class TestHabits : public QObject {
@@ -189,6 +200,53 @@ private slots:
             said += label->toolTip();
         QVERIFY2(said.contains(QStringLiteral("quantum in %1 pieces").arg(pieces)), qPrintable(said));
         QVERIFY2(!said.contains(QStringLiteral("dog in")), qPrintable(said));
+    }
+
+    void theOwnSentenceComesBackBehindTheWorkedExample() {
+        const auto window = shownWindow(documentOf(QStringLiteral("a sentence of mine")));
+        useModel(*window, QStringLiteral("worked-example"));
+        QCOMPARE(textOf(*window), QStringLiteral("karina is to the store"));
+        useModel(*window, QStringLiteral("patterns"));
+        QCOMPARE(textOf(*window), QStringLiteral("a sentence of mine"));
+    }
+
+    void aTextThatOneModelRefusesGoesToTheNext() {
+        const QTemporaryDir folder;
+        const auto window = shownWindow(documentOf(QStringLiteral("a sentence of mine")));
+        useModel(*window, QStringLiteral("worked-example"));
+        window->sentenceBar().setText(QStringLiteral("no such words"));
+        waitUntilSettled();
+        QCOMPARE(textOf(*window), QStringLiteral("karina is to the store"));
+        QVERIFY(window->session().saveTo(folder.filePath(QStringLiteral("a.headscope"))));
+        QVERIFY2(window->messages().sentence().contains(QStringLiteral("karina")),
+                 qPrintable(window->messages().sentence())); // which text was saved
+        useModel(*window, QStringLiteral("patterns"));
+        QCOMPARE(textOf(*window), QStringLiteral("no such words"));
+    }
+
+    void anExampleBringsAPinOfItsOwn() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three"), "patterns"));
+        View view = window->workspace().view();
+        view.cell = CellRef{0, 0};
+        window->workspace().setView(view);
+        window->sentenceBar().showExample({QStringLiteral("four"), QStringLiteral("one two three four"), {}});
+        waitUntilSettled();
+        QCOMPARE(window->workspace().view().cell, std::optional(CellRef{2, 1})); // "previous token", off the first key
+    }
+
+    void theMirrorIsCalledAndSentAwayByOneKey() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three")));
+        QAction* mirror = nullptr;
+        for (QAction* action : window->findChildren<QAction*>())
+            if (action->shortcut() == (Qt::SHIFT | Qt::Key_F11))
+                mirror = action;
+        QVERIFY(mirror);
+        mirror->trigger();
+        auto* other = window->findChild<MirrorWindow*>();
+        QVERIFY(other && other->isVisible());
+        QVERIFY(other->actions().contains(mirror)); // its key is heard there too
+        mirror->trigger();
+        QVERIFY(!other->isVisible());
     }
 
     // --- dropping

@@ -211,8 +211,23 @@ private slots:
         }
     }
 
+    void theArithmeticAndFourRowsOfWeightsAreSeenOnALaptop_data() {
+        QTest::addColumn<double>("temperature");
+        QTest::addColumn<bool>("translates");
+        QTest::newRow("six words") << 1.0 << false;
+        QTest::newRow("a step more: the temperature") << 0.5 << false;
+        QTest::newRow("less room: two texts") << 1.0 << true;
+        QTest::newRow("both") << 0.5 << true;
+    }
     void theArithmeticAndFourRowsOfWeightsAreSeenOnALaptop() {
+        QFETCH(double, temperature);
+        QFETCH(bool, translates);
         Document document = documentOfLength(6);
+        ModelSource translate;
+        translate.name = "translate";
+        if (translates)
+            document.scenario = withModel(document.scenario, translate);
+        document.scenario.temperature = temperature;
         document.view.cell = CellRef{2, 1};
         MainWindow window(std::move(document), false);
         showWindow(window, QSize(1366, 768), false, false);
@@ -229,7 +244,7 @@ private slots:
                                 .arg(inspector->viewport()->height())));
         const auto* table = window.findChild<WeightTable*>();
         QVERIFY(table->rowAt(0) == 0);
-        QVERIFY2(table->viewport()->height() >= 4 * table->rowHeight(0),
+        QVERIFY2(table->viewport()->height() >= (translates ? 3 : 4) * table->rowHeight(0),
                  qPrintable(QString::number(double(table->viewport()->height()) / table->rowHeight(0))));
     }
 

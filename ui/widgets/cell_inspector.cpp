@@ -9,6 +9,7 @@
 #include "ui/widgets/rich_text.h"
 #include "ui/workspace.h"
 
+#include <QAbstractTextDocumentLayout>
 #include <QApplication>
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -16,6 +17,8 @@
 #include <QMenu>
 #include <QScrollBar>
 #include <QStyle>
+#include <QTextDocument>
+#include <QTextFrame>
 
 #include <algorithm>
 #include <cmath>
@@ -318,14 +321,35 @@ void CellInspector::fitTerms() {
         return;
     const int rowHeight = fontMetrics().lineSpacing() + 3;                      // with the table's padding
     const int around = 7 + static_cast<int>(m_sheet->explanation.steps.size()); // headline, names, rest, sum, result
-    m_shownTerms = std::clamp(height() / rowHeight - around, 3, fewTerms);
-    m_sheet->sum = printTerms(m_sheet->explanation, m_shownTerms);
+    setTerms(std::clamp(height() / rowHeight - around, 3, fewTerms));
+}
+
+void CellInspector::setTerms(int count) {
+    m_shownTerms = count;
+    m_sheet->sum = printTerms(m_sheet->explanation, count);
+}
+
+// By how many pixels the table, whose last line is the result, is higher than the panel.
+int CellInspector::overflow() const {
+    for (const QTextFrame* frame : document()->rootFrame()->childFrames())
+        return static_cast<int>(
+                   document()->documentLayout()->frameBoundingRect(const_cast<QTextFrame*>(frame)).bottom()) -
+               viewport()->height();
+    return 0;
 }
 
 void CellInspector::layOut() {
     m_laidOutWidth = width();
-    const int scroll = verticalScrollBar()->value();
+    const View& view = m_workspace.view();
+    const bool sameCell = view.cell == m_laidOut.cell && view.stage == m_laidOut.stage &&
+                          view.layer == m_laidOut.layer && view.heads == m_laidOut.heads;
+    m_laidOut = view;
+    const int scroll = sameCell ? verticalScrollBar()->value() : 0;
     setHtml(html());
+    if (const int tooMuch = overflow(); m_sheet && !m_showAll && m_shownTerms > 1 && tooMuch > 0) {
+        setTerms(std::max(1, m_shownTerms - 1 - tooMuch / (fontMetrics().lineSpacing() + 3)));
+        setHtml(html());
+    }
     verticalScrollBar()->setValue(scroll);
 }
 
@@ -339,11 +363,13 @@ QString CellInspector::headline() const {
     const CellExplanation& e = m_sheet->explanation;
     const QString accent = QStringLiteral("<b><span style='color:%1'>%2</span></b>")
                                .arg(theme().accent.name(), local(printNumber(static_cast<double>(e.value))));
+    const View& view = m_workspace.view();
+    const QString whose = view.heads.size() > 1 ? headName(view.layer, view.heads.front()) + tr(": ") : QString();
     if (e.stage != Stage::Weights)
-        return withIndices(fromUtf8(e.sentence));
-    return tr("<b>%1</b> (query) attends %2 to <b>%3</b> (key)")
-        .arg(isolated(shortened(m_sheet->query).toHtmlEscaped()), accent,
-             isolated(shortened(m_sheet->key).toHtmlEscaped()));
+        return whose + withIndices(fromUtf8(e.sentence));
+    return whose + tr("<b>%1</b> (query) attends %2 to <b>%3</b> (key)")
+                       .arg(isolated(shortened(m_sheet->query).toHtmlEscaped()), accent,
+                            isolated(shortened(m_sheet->key).toHtmlEscaped()));
 }
 
 // A column of pixels in the colour that negative and positive numbers have everywhere, stretched to a bar in the middle
@@ -533,7 +559,8 @@ void CellInspector::resizeEvent(QResizeEvent* event) {
     QTextBrowser::resizeEvent(event);
     const int shown = m_shownTerms;
     fitTerms();
-    if (width() != m_laidOutWidth || shown != m_shownTerms) // not the scroll bar: its room is always kept
+    if (width() != m_laidOutWidth || shown != m_shownTerms ||
+        overflow() > 0) // not the scroll bar: its room is always kept
         layOut();
 }
 

@@ -60,6 +60,8 @@ private:
     void refreshSoon();
     void layOut();
     void fitTerms();
+    void setTerms(int count);
+    int overflow() const;
     QString html() const;
     QString headline() const;
     QString sumTable() const;
@@ -80,6 +82,7 @@ private:
     std::vector<View> m_visited; // views to go back to, the newest last
     QTimer m_soon;
     int m_laidOutWidth = -1, m_shownTerms = 0;
+    View m_laidOut; // another cell is read from its beginning
 };
 
 } // namespace headscope

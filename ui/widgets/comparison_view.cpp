@@ -13,6 +13,9 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollArea>
+#include <QStyle>
+#include <QTextDocument>
+#include <QTextOption>
 #include <QToolTip>
 #include <QVBoxLayout>
 
@@ -271,7 +274,7 @@ ComparisonView::ComparisonView(QWidget* parent)
     m_box->setContentsMargins(0, 0, 0, 0);
     m_box->addWidget(m_canvas, 3);
     // The words scroll where there is little room: the matrices are what one looks at.
-    auto* scroll = new QScrollArea(this);
+    auto* scroll = m_words = new QScrollArea(this);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setWidgetResizable(true);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -295,18 +298,20 @@ ComparisonView::ComparisonView(QWidget* parent)
 
 void ComparisonView::setComparison(std::optional<Comparison> comparison) {
     m_canvas->setComparison(std::move(comparison));
-    shareRoom();
     const std::optional<Comparison>& c = m_canvas->comparison();
     m_canvas->setVisible(c.has_value());
     if (!c) {
         m_note->setText(tr("Nothing is compared: switch on a rule of the class, or open the worked example."));
         m_note->show();
         m_largest->hide();
+        m_largest->clear();
+        shareRoom();
         return;
     }
     const std::vector<CellDifference> largest = largestDifferences(*c->a, *c->b, shownDifferences);
     m_largest->setText(largest.empty() ? tr("Both are equal in every cell.") : tableOf(largest));
     m_largest->show();
+    shareRoom();
     QStringList lines;
     for (const CellDifference& cell : largest)
         lines << m_canvas->describeCell(cell.row, cell.col);
@@ -336,6 +341,15 @@ QString ComparisonView::tableOf(const std::vector<CellDifference>& largest) cons
 // The words stand close beneath the matrices; in a room that is wide and low (a projector's) beside them.
 void ComparisonView::shareRoom() {
     const bool low = width() > 2.2 * height();
+    QTextDocument table; // whose numbers are not cut: as narrow as it gets without that
+    table.setDefaultFont(m_largest->font());
+    QTextOption whole;
+    whole.setWrapMode(QTextOption::WordWrap);
+    table.setDefaultTextOption(whole);
+    table.setHtml(m_largest->text());
+    table.setTextWidth(1);
+    m_words->setMinimumWidth(static_cast<int>(std::ceil(table.size().width())) +
+                             style()->pixelMetric(QStyle::PM_ScrollBarExtent));
     m_box->setDirection(low ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
     m_canvas->setMaximumHeight(m_canvas->heightFor(low ? width() * 3 / 4 : width()));
 }

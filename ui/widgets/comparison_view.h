@@ -9,6 +9,7 @@
 
 class QBoxLayout;
 class QLabel;
+class QScrollArea;
 
 namespace headscope {
 
@@ -79,6 +80,7 @@ private:
     ComparisonCanvas* m_canvas;
     QBoxLayout* m_box;
     QLabel *m_note, *m_largest;
+    QScrollArea* m_words = nullptr; // both
 };
 
 } // namespace headscope

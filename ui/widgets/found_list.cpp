@@ -105,8 +105,6 @@ const std::vector<FoundList::SortKey>& FoundList::sortKeys() {
 
 void FoundList::sortBy(const QString& id) {
     m_sort = id;
-    const QSignalBlocker blocked(m_byCell);
-    m_byCell->setChecked(id == QLatin1String("cell"));
     refresh();
 }
 
@@ -234,7 +232,9 @@ void FoundList::refresh() {
     const SharedSurvey& survey = m_survey.current();
     m_showing = true;
     const QString arrow = QStringLiteral(" ▾");
-    m_sortButton->setText(std::ranges::find(sortKeys(), m_sort, &SortKey::id)->name + arrow);
+    const bool nothingPinned = m_sort == QLatin1String("cell") && survey && !survey->pinned;
+    m_sortButton->setText(
+        std::ranges::find(sortKeys(), nothingPinned ? QStringLiteral("strength") : m_sort, &SortKey::id)->name + arrow);
     m_kindButton->setText((m_kind.isEmpty() ? tr("all kinds") : labelText(toUtf8(m_kind))) + arrow);
     m_list->clear();
     if (survey) {
@@ -281,7 +281,10 @@ void FoundList::showCurrent() {
     m_off->setToolTip(
         why.isEmpty() ? tr("A head that is switched off hands on zeros; undo brings it back (F8, or X among the heads)")
                       : why);
-    m_byCell->setEnabled(view.cell.has_value() && isTokenByToken(view.stage));
+    const bool canRank = view.cell.has_value() && isTokenByToken(view.stage);
+    const QSignalBlocker blocked(m_byCell);
+    m_byCell->setEnabled(canRank);
+    m_byCell->setChecked(canRank && m_sort == QLatin1String("cell"));
 }
 
 // The shown head's numbers, where the list leaves room for them.

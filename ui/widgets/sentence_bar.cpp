@@ -103,10 +103,7 @@ void SentenceBar::createExamples(QHBoxLayout* row) {
     for (const Example& example : examples()) {
         QAction* action = menu->addAction(example.title);
         action->setToolTip(example.shows);
-        connect(action, &QAction::triggered, this, [this, example] {
-            m_text->setText(example.text);
-            replaceTexts(tr("Example: %1").arg(example.title), -1);
-        });
+        connect(action, &QAction::triggered, this, [this, example] { showExample(example); });
     }
     m_examples->setMenu(menu);
     row->addWidget(m_examples);
@@ -126,6 +123,12 @@ void SentenceBar::focusText() {
 void SentenceBar::setText(const QString& text) {
     m_text->setText(text);
     typed();
+}
+
+void SentenceBar::showExample(const Example& example) {
+    m_workspace.letPinFollow();
+    m_text->setText(example.text);
+    replaceTexts(tr("Example: %1").arg(example.title), -1);
 }
 
 void SentenceBar::setSecondText(bool on) {
@@ -193,6 +196,11 @@ void SentenceBar::replaceTexts(const QString& name, int mergeId) {
     } catch (const InputError& error) {
         emit problem(fromUtf8(error.what()));
     }
+}
+
+QString SentenceBar::refusedText() const {
+    const QString text = m_text->text();
+    return hasVisibleCharacter(toUtf8(text)) && toUtf8(text) != m_workspace.scenario().firstText() ? text : QString();
 }
 
 bool SentenceBar::takesSecondText() const {

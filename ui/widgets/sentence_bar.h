@@ -13,6 +13,7 @@ class QToolButton;
 
 namespace headscope {
 
+struct Example;
 class Workspace;
 
 class SentenceBar : public QWidget {
@@ -21,9 +22,11 @@ public:
     explicit SentenceBar(Workspace& workspace, QWidget* parent = nullptr);
 
     void setText(const QString& text); // as if typed
-    void setSecondText(bool on);       // opens or closes the second text
-    bool takesSecondText() const;      // of this model
+    void showExample(const Example& example);
+    void setSecondText(bool on);  // opens or closes the second text
+    bool takesSecondText() const; // of this model
     void focusText();
+    QString refusedText() const; // what stands in the field and is not what is shown; else empty
 
 signals:
     void modelRequested(const QString& name); // a built-in one

@@ -350,4 +350,12 @@ void WeightEditor::refreshCaption() {
     m_caption->setText(parts.join(QStringLiteral(" · ")));
 }
 
+// In a low panel the numbers have the room.
+void WeightEditor::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    const int above = m_buttonRow->isHidden() ? 0 : m_buttonRow->layout()->heightForWidth(width());
+    const int needed = above + m_table->minimumHeight() + m_caption->heightForWidth(width()) + 2 * layout()->spacing();
+    m_caption->setVisible(m_table->isHidden() || height() >= needed);
+}
+
 } // namespace headscope

@@ -47,6 +47,9 @@ public slots:
     void revertHead();
     void revertAll();
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     // What a block of the table is in the scenario.
     struct Target {
