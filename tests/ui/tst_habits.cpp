@@ -249,6 +249,19 @@ private slots:
         QVERIFY(!other->isVisible());
     }
 
+    void theFormulaIsLargerThanTheTextInEveryLook() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three")));
+        const auto* formula = window->findChild<QLabel*>(QStringLiteral("stageFormula"));
+        for (const QKeySequence key : {QKeySequence(Qt::Key_F6), QKeySequence(Qt::Key_F6)}) { // there and back
+            for (QAction* action : window->findChildren<QAction*>())
+                if (action->shortcut() == key)
+                    action->trigger();
+            waitUntilSettled();
+            QVERIFY2(formula->font().pointSizeF() > 1.1 * QApplication::font().pointSizeF(),
+                     qPrintable(QString::number(formula->font().pointSizeF() / QApplication::font().pointSizeF())));
+        }
+    }
+
     // --- dropping
 
     void aDroppedTextBecomesTheSentence() {

@@ -47,6 +47,7 @@ StagePanel::StagePanel(Workspace& workspace, QWidget* parent) : QWidget(parent),
 
 void StagePanel::createHeader() {
     m_formula = new QLabel;
+    m_formula->setObjectName(QStringLiteral("stageFormula"));
     m_formula->setTextFormat(Qt::RichText);
     m_formula->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_formula->setWordWrap(true);
@@ -94,10 +95,11 @@ void StagePanel::resizeEvent(QResizeEvent* event) {
     m_what->setVisible(height() >= lines * line);
 }
 
+// A new look gives every label its own font again, this panel's last of all: what is larger is so afterwards.
 void StagePanel::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::FontChange)
-        refreshText();
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange)
+        QMetaObject::invokeMethod(this, &StagePanel::refreshText, Qt::QueuedConnection);
 }
 
 void StagePanel::focusPicture() {
