@@ -1,6 +1,7 @@
 // headscope: the window, or one command. Everything else is in the libraries.
 #include "app/cli/run.h"
 
+#include <csignal>
 #include <iostream>
 
 #ifdef HEADSCOPE_WITH_UI
@@ -54,6 +55,9 @@ int openWindow(int, char**, const headscope::cli::Arguments&) {
 #endif
 
 int main(int argc, char** argv) {
+#ifdef SIGXFSZ
+    std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error of writing, as any other
+#endif
     const headscope::cli::Arguments arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (headscope::cli::wantsWindow(arguments))
         return openWindow(argc, argv, arguments);

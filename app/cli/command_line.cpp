@@ -172,8 +172,9 @@ bool CommandLine::parse(const std::vector<std::string>& arguments, std::ostream&
         return false;
     } catch (const CLI::ArgumentMismatch& e) {
         // A missing value is caught above, so this one was given twice, or is a flag with a value.
-        throw InputError(prefix + "an option is given twice, or has a value and takes none (" + e.what() + "); " +
-                         m->helpHint());
+        const std::string said = e.what(), option = said.substr(0, said.find(':'));
+        throw InputError(prefix + (option.starts_with('-') ? option : "an option") +
+                         " is given twice, or has a value and takes none; " + m->helpHint());
     } catch (const CLI::ParseError& e) {
         throw InputError(prefix + e.what() + "; " + m->helpHint());
     }

@@ -27,13 +27,14 @@ void addFigureOptions(CommandLine& line, FigureOptions& o) {
     line.group("Options");
 }
 
-double positiveNumber(const std::string& option, const OptionText& text, double otherwise, double largest) {
+double numberBetween(const std::string& option, const OptionText& text, double otherwise, double smallest,
+                     double largest) {
     if (!text)
         return otherwise;
     const double value = parseNumber(option, *text);
-    if (value <= 0 || value > largest)
-        throw InputError(option + ": expected a number above 0 and at most " + shortest(largest) + ", found '" + *text +
-                         "'");
+    if (value < smallest || value > largest)
+        throw InputError(option + ": expected a number from " + shortest(smallest) + " to " + shortest(largest) +
+                         ", found '" + *text + "'");
     return value;
 }
 

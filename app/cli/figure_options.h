@@ -17,7 +17,8 @@ void addFigureOptions(CommandLine& line, FigureOptions& options);
 void applyFigureOptions(View& view, const FigureOptions& options, const Scenario& scenario);
 // Layer, heads and stage of a view that shows one stage of one layer: --layer, --head, --stage.
 void applySelection(View& view, const ComputeOptions& options, const Scenario& scenario);
-// A number above 0 in the unit of the option, or the default.
-double positiveNumber(const std::string& option, const OptionText& text, double otherwise, double largest);
+// A number of that range, in the unit of the option, or the default.
+double numberBetween(const std::string& option, const OptionText& text, double otherwise, double smallest,
+                     double largest);
 
 } // namespace headscope::cli

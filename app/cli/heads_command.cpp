@@ -137,6 +137,7 @@ int headsCommand(const Arguments& arguments, const Streams& streams) {
     if (o.cell)
         cell = parseCell(*o.cell, scenario.queries(), scenario.keys());
 
+    noteTokenOptions(o.compute, "the metrics are those of every token", streams);
     const SharedTrace computed = traceNoted(scenario, chosenBackend(o.compute), streams);
     const std::string site(config.site ? siteName(*config.site) : config.cross ? "cross" : "self");
     std::vector<Row> rows;

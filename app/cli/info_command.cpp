@@ -359,13 +359,13 @@ int infoCommand(const Arguments& arguments, const Streams& streams) {
         file = std::filesystem::is_directory(*o.target) ? openFolderTensors(hubSnapshot(*o.target))
                                                         : openTensorFile(*o.target);
     try {
+        if (file)
+            refuseUnfolding(*file);
+        opened = openModel(source);
         if (file && holdsCapturedAttention(*file)) {
             describeCaptured(streams.out, *file, capturedLayout(*file), o.json);
             return 0;
         }
-        if (file)
-            refuseUnfolding(*file);
-        opened = openModel(source);
     } catch (const InputError& e) {
         if (!file)
             throw;

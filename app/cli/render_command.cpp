@@ -23,12 +23,12 @@ struct RenderOptions {
 void drawFigure(const RenderOptions& o, const Document& document, const std::string& path, const Streams& streams) {
     FigureSpec spec;
     spec.view = document.view;
-    spec.widthMm = positiveNumber("--width", o.figure.width, spec.widthMm, 5000);
+    spec.widthMm = numberBetween("--width", o.figure.width, spec.widthMm, 10, 5000);
     if (o.figure.height)
-        spec.heightMm = positiveNumber("--height", o.figure.height, 0, 5000);
+        spec.heightMm = numberBetween("--height", o.figure.height, 0, 10, 5000);
     if (o.figure.dpi)
         spec.dpi = parseInt("--dpi", *o.figure.dpi, 10, 2400);
-    spec.fontSizePt = positiveNumber("--font-size", o.figure.fontSize, spec.fontSizePt, 200);
+    spec.fontSizePt = numberBetween("--font-size", o.figure.fontSize, spec.fontSizePt, 1, 200);
     if (o.figure.title) {
         requireUtf8(*o.figure.title, "--title");
         spec.title = QString::fromStdString(*o.figure.title);

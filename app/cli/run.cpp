@@ -82,21 +82,39 @@ int dispatch(const Arguments& arguments, const Streams& streams) {
 
 } // namespace
 
+// Bytes of the character that begins at `at`; 0: none does.
+static std::size_t utf8Length(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const std::size_t length = byte(at) < 0x80   ? 1
+                               : byte(at) < 0xC2 ? 0
+                               : byte(at) < 0xE0 ? 2
+                               : byte(at) < 0xF0 ? 3
+                               : byte(at) < 0xF5 ? 4
+                                                 : 0;
+    for (std::size_t i = at + 1; i < at + length; ++i)
+        if (i >= text.size() || (byte(i) & 0xC0U) != 0x80U)
+            return 0;
+    return length;
+}
+
 // One line of plain text: what was typed, or what a file says, must not move the terminal's cursor.
 static std::string oneLine(const std::string& sentence) {
     static constexpr char digits[] = "0123456789abcdef";
     std::string out;
     for (std::size_t i = 0; i < sentence.size(); ++i) {
         auto byte = static_cast<unsigned char>(sentence[i]);
-        const bool isC1 = byte == 0xC2 && i + 1 < sentence.size() && static_cast<unsigned char>(sentence[i + 1]) < 0xA0;
+        const bool isC1 =
+            byte == 0xC2 && utf8Length(sentence, i) == 2 && static_cast<unsigned char>(sentence[i + 1]) < 0xA0;
         if (isC1) // U+0080 to U+009F
             byte = static_cast<unsigned char>(sentence[++i]);
         if (byte == '\n' || byte == '\r')
             out += ' ';
-        else if (byte < 0x20 || byte == 0x7F || isC1)
+        else if (const std::size_t length = utf8Length(sentence, i); byte < 0x20 || byte == 0x7F || isC1 || length == 0)
             out += std::string("\\x") + digits[byte >> 4U] + digits[byte & 15U];
-        else
-            out += sentence[i];
+        else {
+            out += sentence.substr(i, length);
+            i += length - 1;
+        }
     }
     return out;
 }

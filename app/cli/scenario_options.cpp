@@ -92,7 +92,7 @@ Mask parseMaskOption(const std::string& text, const Scenario& scenario) {
         }
         if (!fileExists(part))
             throw InputError("--mask: expected none, causal, window:W, prefix:P, padding:K, model or a file, found '" +
-                             part + "'");
+                             part + "' (there is no file of that name)");
         const SharedMatrix numbers = readMaskFile(part);
         if (numbers->rows() != n || numbers->cols() != m)
             throw LoadError(part, "mask", shapeText(n, m) + " numbers (queries x keys)",
@@ -132,8 +132,11 @@ void applyModelAndTexts(ScenarioRequest& request, const ComputeOptions& o, const
         requireUtf8(*t.text, "--text");
         request.text = *t.text;
     }
-    if (t.textFile)
+    if (t.textFile) {
         request.text = readTextFile(*t.textFile, streams.in);
+        refuseIf(!hasVisibleCharacter(*request.text),
+                 "--text-file " + *t.textFile + " has no visible character: expected at least one word");
+    }
     if (t.ids)
         request.ids = parseIds("--ids", *t.ids);
     if (t.pair) {

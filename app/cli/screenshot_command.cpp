@@ -26,7 +26,7 @@ Size parseSize(const std::string& text) {
     const auto parts = split(text, 'x');
     if (parts.size() != 2)
         throw InputError("--size: expected WIDTHxHEIGHT in pixels, as in 1366x768, found '" + text + "'");
-    return {parseInt("--size: width", parts[0], 320, 16384), parseInt("--size: height", parts[1], 240, 16384)};
+    return {parseInt("--size: width", parts[0], 640, 16384), parseInt("--size: height", parts[1], 480, 16384)};
 }
 
 #ifdef HEADSCOPE_WITH_UI
@@ -35,7 +35,7 @@ void drawWindow(const ScreenshotOptions& o, Document document, const std::string
     ScreenshotSpec spec;
     spec.document = std::move(document);
     spec.size = QSize(size.width, size.height);
-    spec.scaleFactor = positiveNumber("--scale-factor", o.scaleFactor, 1, 8);
+    spec.scaleFactor = numberBetween("--scale-factor", o.scaleFactor, 1, 0.1, 8);
     spec.headChosen = o.compute.layer || o.compute.head || o.compute.scenario || o.cell;
     spec.dark = o.dark;
     spec.projector = o.projector;

@@ -111,7 +111,7 @@ Work workOf(const BenchmarkRequest& r, const Backend& backend) {
     case Job::Attention: {
         requireMemory(static_cast<std::int64_t>(4 * (2 * r.heads * n * n + 6 * n * d + 12 * d * d)),
                       "the maps of " + std::to_string(r.heads) + " heads of " + std::to_string(r.n) + " tokens",
-                      "choose a smaller --n");
+                      "choose a smaller --n or --d-model");
         const auto job = std::make_shared<const AttentionJob>(r.n, r.dModel, r.heads);
         return {[job, &backend] { job->run(backend); }, 4 * n * d * d + 2 * n * n * d};
     }

@@ -2,6 +2,8 @@
 #include "core/exchange/dump.h"
 #include "tests/app/cli_test.h"
 
+#include <limits>
+
 namespace headscope::test {
 
 namespace {
@@ -49,6 +51,15 @@ TEST_F(CapturedFile, HasMetricsAndAnInfo) {
     EXPECT_EQ(info["heads"], 2);
     EXPECT_EQ(info["stages"], Json::parse(R"(["weights"])"));
     EXPECT_TRUE(contains(expectDone({"info", path}).out, "3 x 3"));
+}
+
+TEST_F(CapturedFile, WhatDoesNotOpenIsNoModelToInfoEither) {
+    const std::string bad = folder / "bad.npz";
+    std::ofstream out(bad, std::ios::binary);
+    writeNpz(out, {{"weights", {1, 1, 1, 2}, std::vector<float>{1, std::numeric_limits<float>::quiet_NaN()}}});
+    out.close();
+    expectRefused({"heads", "--model", bad}, {"bad.npz", "nan"});
+    EXPECT_TRUE(contains(expectDone({"info", bad}).out, "no model: "));
 }
 
 TEST_F(CapturedFile, RefusesWhatItCannotGive) {

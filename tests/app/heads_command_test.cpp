@@ -49,6 +49,14 @@ TEST(Heads, CellIsTheWeightOfThatCellAndSortsByIt) {
     }
 }
 
+TEST(Heads, ShapesOfPicturesAreNotedToHaveNoSay) {
+    const Result plain = headscope({"heads", "--text", "unbelievable", "--layer", "0"});
+    const Result words = headscope({"heads", "--text", "unbelievable", "--layer", "0", "--words"});
+    EXPECT_EQ(words.status, 0);
+    EXPECT_EQ(words.out, plain.out);
+    EXPECT_TRUE(contains(words.err, "headscope: note: --words")) << words.err;
+}
+
 TEST(Heads, NumbersAreSortedFromTheLargest) {
     for (const std::string field :
          {"entropy", "distance", "self", "previous", "next", "first", "same", "concentration", "strength"}) {

@@ -56,6 +56,8 @@ TEST_F(Refusal, SizesThatDoNotFitNameTheNumbers) {
     refused({"--model", "toy", "--heads", "eight", "--text", cat}, {"--heads", "whole number", "'eight'"});
     refused({"--model", "toy", "--position", "left", "--text", cat}, {"--position", "rope", "'left'"});
     refused({"--model", "toy", "--seed", "-1", "--text", cat}, {"--seed", "at least 0", "'-1'"});
+    refused({"--model", "toy", "--seed", "18446744073709551616", "--text", cat}, {"--seed", "18446744073709551615"});
+    refused({"--model", "toy", "--heads", "99999999999", "--text", cat}, {"--heads", "from 1 to 2147483647"});
 }
 
 TEST_F(Refusal, IndicesOutOfRangeNameTheRange) {
@@ -69,7 +71,7 @@ TEST_F(Refusal, IndicesOutOfRangeNameTheRange) {
 TEST_F(Refusal, UnknownNamesListTheKnownOnes) {
     refused({"--stage", "softmax", "--text", cat}, {"'softmax'", "embedding", "scores", "norms"});
     refused({"--rule", "no-such", "--text", cat}, {"'no-such'", "split-input", "average-heads"});
-    refused({"--mask", "diagonal", "--text", cat}, {"'diagonal'", "causal", "window:W"});
+    refused({"--mask", "diagonal", "--text", cat}, {"'diagonal'", "causal", "window:W", "no file of that name"});
     refused({"--scale", "big", "--text", cat}, {"sqrt_dk", "'big'"});
     refused({"--temperature", "-1", "--text", cat}, {"-1", "0"});
     refused({"--backend", "tpu", "--text", cat}, {"tpu", "cpu"});
@@ -178,6 +180,20 @@ TEST_F(Refusal, WhatIsTypedDoesNotReachTheTerminalAsItIs) {
     EXPECT_LT(result.err.size(), 500U);
 }
 
+TEST_F(Refusal, BytesThatAreNoTextAreWrittenAsSuch) {
+    refused({"--text", cat, "--mask", folder.write("m.csv", "1,\xff\xfe,\xc3\xa9,\xc3")},
+            {"\\xff\\xfe"}); // and no byte of them as it is
+    refused({"--text", cat, "--mask", folder.write("m.csv", "\xc3\xa9\xc3")}, {"\xc3\xa9\\xc3"});
+}
+
+TEST_F(Refusal, AnOptionGivenTwiceIsNamed) {
+    refused({"--text", "a", "--text", "b"}, {"--text is given twice"});
+}
+
+TEST_F(Refusal, ATextFileOfSpacesIsNamed) {
+    refused({"--text-file", folder.write("spaces.txt", " \n ")}, {"--text-file", "spaces.txt", "no visible character"});
+}
+
 TEST_F(Refusal, FigureOptionsNameTheirOption) {
     const auto render = [&](const std::string& option, const std::string& value,
                             const std::vector<std::string>& parts) {
@@ -198,10 +214,14 @@ TEST_F(Refusal, FigureOptionsNameTheirOption) {
 #ifdef HEADSCOPE_WITH_UI
     render("--width", "-3", {"--width", "'-3'"});
     render("--width", "16,5", {"--width", "'16,5'"});
+    render("--width", "9", {"--width", "from 10 to 5000", "'9'"});
+    render("--font-size", "0.5", {"--font-size", "from 1 to 200", "'0.5'"});
     render("--dpi", "9", {"--dpi", "10", "'9'"});
 #endif
     expectRefused({"screenshot", "--text", cat, "--out", folder / "w.png", "--size", "big"},
                   {"--size", "1366x768", "'big'"});
+    expectRefused({"screenshot", "--text", cat, "--out", folder / "w.png", "--size", "320x240"},
+                  {"--size: width", "from 640", "'320'"});
     EXPECT_TRUE(folder.files().empty());
 }
 

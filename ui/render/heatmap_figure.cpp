@@ -317,9 +317,9 @@ double drawHeatmapFigure(Sheet& sheet, const FigureSource& source, const FigureS
         if (sheet.width(panel.title, sheet.font(1, true)) + 6 + sheet.width(panel.note, sheet.font()) > titleRoom)
             panel.note.clear();
         if (sheet.width(panel.title, sheet.font(1, true)) > titleRoom)
-            panel.title = panel.title.section(u' ', -1); // "H3": the heading names the layer
-        if (col > 0 && sheet.formulaWidth(panel.colTitle, sheet.font()) > titleRoom)
-            panel.colTitle.clear(); // narrow panels: the first one names the axis for all
+            panel.title = panel.title.section(u' ', -1);                  // "H3": the heading names the layer
+        if (sheet.formulaWidth(panel.colTitle, sheet.font()) > titleRoom) // the first panel names the axis for all
+            panel.colTitle = col > 0 ? QString() : panel.colTitle.section(u' ', 0, 0);
         drawPanel(sheet, panel, topLeft, best.pitch, room, shows);
     }
     y += best.room.top + best.rows * cells.height() + (best.rows - 1) * (best.title.top + panelGap) + 12;
