@@ -143,8 +143,12 @@ void MainWindow::setLook(bool dark, bool projector) {
     applyTheme(makeTheme(dark, projector));
     m_darkAction->setChecked(dark);
     m_projectorAction->setChecked(projector);
-    if (otherRoom)
-        arrangeDocks(); // a projector shows the sentence, the stages and the picture alone
+    if (!otherRoom)
+        return;
+    arrangeDocks(); // a projector shows the sentence, the stages and the picture alone
+    constexpr int milliseconds = 8000;
+    if (projector && isVisible())
+        m_status->showMessage(tr("The picture alone; View > Panels brings the others back, F6 the desk"), milliseconds);
 }
 
 void MainWindow::showTitle() {

@@ -98,6 +98,9 @@ static QString styleSheetOf(const Theme& t) {
         QToolButton:focus, QPushButton:focus { border-color: @selectedText; }
         QToolButton:checked, QPushButton:checked, QToolButton:pressed, QPushButton:pressed { background: @selected;
             color: @selectedText; border-color: @selectedText; }
+        QToolButton:checked:focus, QPushButton:checked:focus { border-width: 2px; padding: 2px 5px; }
+        #weightEditor QToolButton:checked:focus { padding: 0px 1px; }
+        QToolButton#small:checked:focus { padding: 2px 1px; }
         QToolButton:disabled, QPushButton:disabled { color: @faded; }
         QLineEdit { background: @field; color: @text; border: 1px solid @border; border-radius: 6px; padding: 3px 8px;
             selection-background-color: @selectedText; selection-color: @surface; }

@@ -11,6 +11,7 @@
 #include "ui/screenshot.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
+#include "ui/widgets/cell_inspector.h"
 #include "ui/widgets/cell_menu.h"
 #include "ui/widgets/head_grid.h"
 #include "ui/widgets/heatmap_panel.h"
@@ -260,6 +261,31 @@ private slots:
             QVERIFY2(formula->font().pointSizeF() > 1.1 * QApplication::font().pointSizeF(),
                      qPrintable(QString::number(formula->font().pointSizeF() / QApplication::font().pointSizeF())));
         }
+    }
+
+    void whatIsJoinedOrLeftOutIsSaidBesideThePicture() {
+        const auto window = shownWindow(documentOf(QStringLiteral("one two three"), "mini"));
+        const auto said = [&window] {
+            QString texts;
+            for (const QLabel* label : window->findChild<StagePanel*>()->findChildren<QLabel*>())
+                texts += label->text();
+            return texts + window->findChild<CellInspector*>()->toPlainText();
+        };
+        View view = window->workspace().view();
+        view.cell = CellRef{1, 2};
+        view.layer = LayerIndex{0};
+        view.heads = {HeadIndex{3}, HeadIndex{5}};
+        view.combine = Combine::Mean;
+        window->workspace().setView(view);
+        waitUntilSettled();
+        QVERIFY2(said().contains(QStringLiteral("the mean of each cell")), qPrintable(said()));
+        QVERIFY2(said().contains(QStringLiteral("L0 H3: ")), qPrintable(said())); // whose arithmetic it is
+        view.heads = {HeadIndex{3}};
+        view.special = Special::Drop;
+        view.figure = FigureKind::Walk;
+        window->workspace().setView(view);
+        waitUntilSettled();
+        QVERIFY2(said().contains(QStringLiteral("every token is shown as it is")), qPrintable(said()));
     }
 
     // --- dropping

@@ -1,6 +1,7 @@
 #include "ui/widgets/stage_panel.h"
 
 #include "core/model/captured_attention.h"
+#include "ui/render/figure_parts.h"
 #include "ui/stage_text.h"
 #include "ui/theme.h"
 #include "ui/unchangeable.h"
@@ -134,6 +135,9 @@ void StagePanel::refreshText() {
                                           .toHtmlEscaped();
     if (stageInfo(view.stage).scope != StageScope::AllHeads && scenario.headIsOff(view.layer, view.heads.front()))
         what = tr("%1 is switched off: it hands on zeros. ").arg(headName(view.layer, view.heads.front())) + what;
+    if (view.figure == FigureKind::Walk)
+        if (const QString remark = everyTokenRemark(view); !remark.isEmpty())
+            what += QStringLiteral(" ") + tr("Here %1.").arg(remark);
     for (const RuleInfo& rule : ruleTable())
         if (has(scenario.rules, rule.rule))
             what = tr("Wrong on purpose (%1). ").arg(richFormula(fromUtf8(rule.title))) + what;
@@ -152,6 +156,8 @@ QString StagePanel::whoseStage() const {
     if (view.figure == FigureKind::Heatmap || view.figure == FigureKind::Links)
         for (std::size_t h = 1; h < view.heads.size(); ++h)
             whose += QStringLiteral(", H%1").arg(view.heads[h].value);
+    if (view.figure == FigureKind::Heatmap && view.heads.size() > 1 && view.combine != Combine::None)
+        whose += tr(", the %1 of each cell").arg(ViewControls::combineName(view.combine));
     return whose;
 }
 

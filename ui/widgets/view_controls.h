@@ -23,6 +23,7 @@ class ViewControls : public QWidget {
     Q_OBJECT
 public:
     explicit ViewControls(Workspace& workspace, QWidget* parent = nullptr);
+    static QString combineName(Combine how); // of several heads: "each", "mean", "max"
 
     // The choices once more for the menu bar: of the picture, and of what is computed.
     QList<QMenu*> pictureMenus() const;
@@ -55,7 +56,6 @@ private:
     void openMaskFile();
     void refresh();
     void refreshLinks();
-    static QString combineName(Combine how);
 
     Workspace& m_workspace;
     QToolButton *m_range, *m_curve, *m_colors, *m_values, *m_mask, *m_scale, *m_temperature, *m_combine;
