@@ -1,10 +1,10 @@
 #include "app/cli/commands.h"
 #include "app/cli/figure_options.h"
 #include "app/cli/numbers.h"
+#include "app/cli/scenario_options.h"
 
 #ifdef HEADSCOPE_WITH_UI
 #include "app/cli/offscreen_application.h"
-#include "app/cli/scenario_options.h"
 #include "core/attention/trace.h"
 #include "ui/render/figure.h"
 #endif
