@@ -95,8 +95,8 @@ INLINE bool isScaledAtOnce(const AttendRows& p) {
     return !p.scores && p.editCount == 0 && p.alibiSlope == 0.0F && !p.relativeBias;
 }
 
-// Q K^T of the block into its tile, for the keys of [low, high). Where it is scaled at once, p.scaled gets it too: some
-// panels while the next are multiplied.
+// Q K^T of the block into its tile, for the keys of [low, high). Where it is scaled at once, p.scaled gets it too, some
+// panels at a time: past the cache while the next are multiplied, else at once.
 INLINE void scoreRows(const AttendRows& p, const Tiles& tiles, int low, int high) {
     const bool atOnce = isScaledAtOnce(p), writes = atOnce && p.scaled; // then low is 0
     float* const values = p.tile; // in registers: for all the compiler knows, a store may be to p
@@ -118,7 +118,7 @@ INLINE void scoreRows(const AttendRows& p, const Tiles& tiles, int low, int high
                         scaleRows(all(p.scale), tile);
                     storeRows(to, stride, tile);
                 };
-                if (writes && isLast && first > low)
+                if (writes && p.stream && isLast && first > low)
                     product(tiles, p.q + begin, p.qStride, panel, cols, end - begin, put,
                             [&](int rows) { writer.write(rows); });
                 else
@@ -129,6 +129,8 @@ INLINE void scoreRows(const AttendRows& p, const Tiles& tiles, int low, int high
             continue;
         writer.finish();
         writer.start(p.rows, first, last <= p.m ? last : p.m / RowWriter::step * RowWriter::step);
+        if (!p.stream)
+            writer.finish();
     }
     if (!writes)
         return;
@@ -287,7 +289,7 @@ INLINE float inverseSum(const RowSoftmax& s) {
 }
 
 // A V of the block: the tile holds exp of the scores in [low, high), `inverse` what makes weights of a row of them. The
-// weights are written while they are multiplied.
+// weights are written while they are multiplied where they go past the cache, else before.
 INLINE void weighValues(const AttendRows& p, const Tiles& tiles, int low, int high, const float* inverse) {
     const int passes = (p.dV + tileColumns - 1) / tileColumns;
     const int blocks = (high + kBlock - 1) / kBlock - low / kBlock;
@@ -296,6 +298,8 @@ INLINE void weighValues(const AttendRows& p, const Tiles& tiles, int low, int hi
     const int written = low + steps * RowWriter::step;
     RowWriter writer{p.weights, p.weightsStride, p.tile, p.tileStride, inverse, p.stream};
     writer.start(p.rows, low, written);
+    if (p.weights && !p.stream)
+        writer.finish();
     for (int pass = 0; pass < passes; ++pass) {
         const int c = pass * tileColumns;
         alignas(64) float sums[rowsPerTile * tileColumns];
@@ -311,7 +315,7 @@ INLINE void weighValues(const AttendRows& p, const Tiles& tiles, int low, int hi
                 addRows(sums + row * tileColumns, tileColumns, tile);
                 storeRows(sums + row * tileColumns, tileColumns, tile);
             };
-            if (p.weights)
+            if (p.weights && p.stream)
                 product(tiles, p.tile + begin, p.tileStride, b, tileColumns, end - begin, put,
                         [&](int rows) { writer.write(rows * stepsAtOnce); });
             else

@@ -54,15 +54,17 @@ static void linearPanel(const float* x, std::ptrdiff_t xStride, int rows, int k,
         b[c] = bias[c];
     const Tiles tiles = tilesOf(rows);
     forEachKBlock(k, [&](int begin, int end) {
-        product(tiles, x + begin, xStride, panel + begin * panelWidth, panelWidth, end - begin,
-                [&]<int Rows>(int row, int c, Vec(&tile)[Rows][2]) {
-                    float* place = sums + row * panelWidth + c;
-                    if (begin > 0)
-                        addRows(place, panelWidth, tile);
-                    else
-                        addRows(b + c, 0, tile);
-                    storeRows(place, panelWidth, tile);
-                });
+        product(
+            tiles, x + begin, xStride, panel + begin * panelWidth, panelWidth, end - begin,
+            [&]<int Rows>(int row, int c, Vec(&tile)[Rows][2]) {
+                float* place = sums + row * panelWidth + c;
+                if (begin > 0)
+                    addRows(place, panelWidth, tile);
+                else
+                    addRows(b + c, 0, tile);
+                storeRows(place, panelWidth, tile);
+            },
+            CallAhead{});
     });
     for (int r = 0; r < rows; ++r) {
         const float* from = sums + r * panelWidth;

@@ -32,15 +32,16 @@ struct RowPointers {
     }
 };
 
-// sums += A (Rows, k) times k rows of a panel. At each of them a line of `ahead` is called for: what comes from the
-// third cache takes longer than the processor can look ahead.
+// sums += A (Rows, k) times k rows of a panel. At each of them a line of `ahead` is called for, if anything: what comes
+// from the third cache takes longer than the processor can look ahead.
 constexpr int line = 16;
-template<int Rows>
+template<int Rows, bool CallsAhead>
 INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, int k, Vec (&sums)[Rows][2],
                         const float* ahead) {
     RowPointers<Rows, const float> row(a, stride);
     for (int i = 0; i < k; ++i, ahead += line) {
-        __builtin_prefetch(ahead);
+        if constexpr (CallsAhead)
+            __builtin_prefetch(ahead);
         const Vec left = load(b), right = load(b + lanes);
         b += panelWidth;
         UNROLL
@@ -62,7 +63,10 @@ INLINE Tiles tilesOf(int rows) {
     return {count, rows / count, rows % count};
 }
 
+// What may happen while a tile is computed: nothing, where the panel is near; its next rows are called for; or that and
+// a function.
 struct Nothing {};
+struct CallAhead {};
 
 // The same, and meanwhile(rows) for every few rows of the tile, evenly spread over the multiplications.
 // Stores that wait for their memory hold the lines through which a panel comes into the first cache: a few at a time
@@ -73,7 +77,7 @@ INLINE void multiplyAdd(const float* a, std::ptrdiff_t stride, const float* b, i
     constexpr int few = 2, parts = (Rows + few - 1) / few;
     for (int part = 0, i = 0; part < parts; ++part) {
         const int end = k * (part + 1) / parts;
-        multiplyAdd<Rows>(a + i, stride, b + i * panelWidth, end - i, sums, ahead + i * line);
+        multiplyAdd<Rows, true>(a + i, stride, b + i * panelWidth, end - i, sums, ahead + i * line);
         i = end;
         meanwhile(least(few, Rows - part * few));
     }
@@ -85,8 +89,8 @@ INLINE void tile(int row, const float* a, std::ptrdiff_t stride, const float* b,
                  const Put& put, const Meanwhile& meanwhile) {
     for (int c = 0; c < cols; c += tileColumns) {
         Vec sums[Rows][2] = {};
-        if constexpr (same<Meanwhile, Nothing>)
-            multiplyAdd<Rows>(a, stride, b + c, k, sums, ahead);
+        if constexpr (same<Meanwhile, Nothing> || same<Meanwhile, CallAhead>)
+            multiplyAdd<Rows, same<Meanwhile, CallAhead>>(a, stride, b + c, k, sums, ahead);
         else
             multiplyAdd<Rows>(a, stride, b + c, k, sums, ahead, meanwhile);
         put(row, c, sums);
