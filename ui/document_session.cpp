@@ -71,6 +71,7 @@ DocumentSession::DocumentSession(Workspace& workspace, QWidget* window)
     : QObject(window), m_workspace(workspace), m_window(window) {
     m_recent = QSettings().value(QStringLiteral("recentFiles")).toStringList();
     connect(workspace.undoStack(), &QUndoStack::cleanChanged, this, &DocumentSession::stateChanged);
+    connect(&workspace, &Workspace::documentChanged, this, [this] { m_ownText.clear(); });
 }
 
 QString DocumentSession::displayName() const {

@@ -134,6 +134,10 @@ QString scaleText(const Scenario& scenario) {
     return QStringLiteral("× %1").arg(factor, 0, 'g', 3);
 }
 
+qsizetype cellsMaskedByHand(const Scenario& scenario) {
+    return std::ranges::count(scenario.interventions, Intervention::Kind::MaskCell, &Intervention::kind);
+}
+
 QString stepSubtitle(const Scenario& scenario, int step) {
     const ModelConfig& c = scenario.model->config();
     const std::vector<Stage> stages = stagesOfStep(scenario, step);
@@ -144,14 +148,13 @@ QString stepSubtitle(const Scenario& scenario, int step) {
     case Stage::Scaled:
         return scaleText(scenario);
     case Stage::Masked: {
-        const QString name = fromUtf8(maskName(scenario.mask));
-        const auto byHand =
-            std::ranges::count(scenario.interventions, Intervention::Kind::MaskCell, &Intervention::kind);
-        if (name == QLatin1String("model") && byHand > 0)
-            return QStringLiteral("%1 + %2").arg(c.causal ? QStringLiteral("causal") : QString()).arg(byHand).trimmed();
+        QString name = fromUtf8(maskName(scenario.mask));
         if (name == QLatin1String("model"))
-            return c.causal ? QStringLiteral("causal") : QStringLiteral("none");
-        return name.size() > 10 ? name.left(9) + QStringLiteral("…") : name;
+            name = c.causal ? QStringLiteral("causal") : QStringLiteral("none");
+        const qsizetype byHand = cellsMaskedByHand(scenario), most = byHand > 0 ? 6 : 10;
+        if (name.size() > most)
+            name = name.left(most - 1) + QStringLiteral("…");
+        return byHand > 0 ? QStringLiteral("%1 + %2").arg(name).arg(byHand) : name;
     }
     default:
         return QStringLiteral("%1×%2").arg(shape.rows).arg(shape.cols);

@@ -24,7 +24,9 @@ QString stageWords(const Scenario& scenario, Stage stage);
 QString stageShortName(Stage stage);
 // "(8 × 64) (64 × 8) → 8 × 8": what is multiplied in this model. Plain text, empty where nothing is multiplied.
 QString stageSizes(const Scenario& scenario, Stage stage);
-// What stands under a step in the stepper: "8×8", "÷ √64", "causal".
+// Cells that were closed or opened one by one, beside the mask.
+qsizetype cellsMaskedByHand(const Scenario& scenario);
+// What stands under a step in the stepper: "8×8", "÷ √64", "causal", "none + 3" with three cells masked by hand.
 QString stepSubtitle(const Scenario& scenario, int step);
 // The stages of a step that this scenario has, in table order.
 std::vector<Stage> stagesOfStep(const Scenario& scenario, int step);

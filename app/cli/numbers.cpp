@@ -22,8 +22,8 @@ std::optional<T> wholeText(std::string_view text) {
     return value;
 }
 
-// A number, and too large for its type.
-bool isDigits(std::string_view text) {
+// Digits alone, and more than every int may have.
+bool isLargeNumber(std::string_view text) {
     return text.size() > 9 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
@@ -45,7 +45,7 @@ int parseInt(std::string_view option, std::string_view text, int smallest, int l
     const auto value = wholeText<int>(text);
     if (!value || *value < smallest || *value > largest) {
         std::string expected = "a whole number";
-        if (largest != std::numeric_limits<int>::max() || isDigits(text))
+        if (largest != std::numeric_limits<int>::max() || isLargeNumber(text))
             expected += " from " + std::to_string(smallest) + " to " + std::to_string(largest);
         else
             expected += " of at least " + std::to_string(smallest);
@@ -58,8 +58,8 @@ std::uint64_t parseSeed(std::string_view option, std::string_view text) {
     const auto value = wholeText<std::uint64_t>(text);
     if (!value)
         refuse(option,
-               isDigits(text) ? "a whole number up to " + std::to_string(std::numeric_limits<std::uint64_t>::max())
-                              : "a whole number of at least 0",
+               isLargeNumber(text) ? "a whole number up to " + std::to_string(std::numeric_limits<std::uint64_t>::max())
+                                   : "a whole number of at least 0",
                text);
     return *value;
 }

@@ -591,6 +591,8 @@ private slots:
         waitUntilSettled();
         QCOMPARE(weightAt(*window, 0, 1), 0.0F);
         QCOMPARE(workspace.scenario().interventions.front().value, minusInfinity);
+        const int maskStep = stageInfo(Stage::Masked).step;
+        QCOMPARE(stepSubtitle(workspace.scenario(), maskStep), QStringLiteral("none + 1"));
         setMaskCell(workspace, {0, 1}, true);
         QCOMPARE(workspace.scenario().interventions.size(), std::size_t{1}); // one opinion per cell
         restoreCell(workspace, {0, 1});

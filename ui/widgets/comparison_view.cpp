@@ -274,11 +274,11 @@ ComparisonView::ComparisonView(QWidget* parent)
     m_box->setContentsMargins(0, 0, 0, 0);
     m_box->addWidget(m_canvas, 3);
     // The words scroll where there is little room: the matrices are what one looks at.
-    auto* scroll = m_words = new QScrollArea(this);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setWidgetResizable(true);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    auto* words = new QWidget(scroll);
+    m_words = new QScrollArea(this);
+    m_words->setFrameShape(QFrame::NoFrame);
+    m_words->setWidgetResizable(true);
+    m_words->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* words = new QWidget(m_words);
     auto* lines = new QVBoxLayout(words);
     lines->setContentsMargins(0, 0, 0, 0);
     for (QLabel* label : {m_largest, m_note}) {
@@ -287,10 +287,10 @@ ComparisonView::ComparisonView(QWidget* parent)
         lines->addWidget(label);
     }
     lines->addStretch(1);
-    scroll->setWidget(words);
+    m_words->setWidget(words);
     words->setAutoFillBackground(false); // setWidget switched it on
-    scroll->viewport()->setAutoFillBackground(false);
-    m_box->addWidget(scroll, 1);
+    m_words->viewport()->setAutoFillBackground(false);
+    m_box->addWidget(m_words, 1);
     m_note->setObjectName(QStringLiteral("muted"));
     m_largest->setAccessibleName(tr("The largest differences"));
     setComparison({});

@@ -339,7 +339,7 @@ void ViewControls::refresh() {
     m_colors->setEnabled(!isSigned);
     m_values->setChecked(view.values);
     const QString mask = fromUtf8(maskName(scenario.mask));
-    const auto byHand = std::ranges::count(scenario.interventions, Intervention::Kind::MaskCell, &Intervention::kind);
+    const qsizetype byHand = cellsMaskedByHand(scenario);
     m_mask->setText((mask == QLatin1String("model") ? tr("mask: model's") : tr("mask: %1").arg(mask)) +
                     (byHand > 0 ? tr(" + %1 by hand").arg(byHand) : QString()) + arrow);
     m_scale->setText(scaleText(scenario) + arrow);

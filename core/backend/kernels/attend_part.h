@@ -293,8 +293,8 @@ INLINE float inverseSum(const RowSoftmax& s) {
 INLINE void weighValues(const AttendRows& p, const Tiles& tiles, int low, int high, const float* inverse) {
     const int passes = (p.dV + tileColumns - 1) / tileColumns;
     const int blocks = (high + kBlock - 1) / kBlock - low / kBlock;
-    const int steps = (high - low) / RowWriter::step,
-              stepsAtOnce = (steps + passes * blocks - 1) / most(1, passes * blocks);
+    const int steps = (high - low) / RowWriter::step;
+    const int stepsAtOnce = (steps + passes * blocks - 1) / most(1, passes * blocks);
     const int written = low + steps * RowWriter::step;
     RowWriter writer{p.weights, p.weightsStride, p.tile, p.tileStride, inverse, p.stream};
     writer.start(p.rows, low, written);
